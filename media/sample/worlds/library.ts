@@ -1,0 +1,30 @@
+/**
+ * The world of the sample: a public library's lending desk in an SQLite database of its own.
+ *
+ * `open` is called once for each rollout. What it returns is all a world is: tools, a way to judge the final state,
+ * and, because rollouts are forked and debugged, a way to save the state and to tell what changed.
+ */
+import type { OpenWorld } from 'rollout-studio';
+import * as books from '../tools/books.ts';
+import * as fines from '../tools/fines.ts';
+import * as holds from '../tools/holds.ts';
+import * as loans from '../tools/loans.ts';
+import * as members from '../tools/members.ts';
+import { Database, type Rows } from './library/database.ts';
+import { Desk } from './library/desk.ts';
+import { seedRows } from './library/seed.ts';
+import { verify } from './library/verify.ts';
+
+export const open: OpenWorld<Desk> = (task, seed, from) => {
+  // All attempts at a task begin in the same library: its seed stands in the task, not in the attempt.
+  const rows = from === undefined ? seedRows(task.world?.seed ?? seed) : (JSON.parse(new TextDecoder().decode(from)) as Rows);
+  const database = new Database(rows);
+  return {
+    state: new Desk(database),
+    tools: { ...members, ...books, ...loans, ...holds, ...fines },
+    verify: ({ answer, expected }) => verify(task.world?.state, database.changes(), answer, expected),
+    snapshot: () => new TextEncoder().encode(JSON.stringify(database.dump())),
+    diff: () => database.newChanges(),
+    close: () => database.close(),
+  };
+};

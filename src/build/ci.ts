@@ -1,0 +1,37 @@
+/** `.ci/run`: everything that can run on this machine, added up. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { root } from './bundles.ts';
+import { KITS, missingKit } from './kits.ts';
+
+const count = z.object({ passed: z.number(), failed: z.number(), skipped: z.number() });
+const total = { passed: 0, failed: 0, skipped: 0 };
+
+/** Runs test.ts with these arguments; a run that broke off counts as one failure. */
+function suite(name: string, args: readonly string[]): void {
+  const result = path.join(root, 'test/.out', `${name}.json`);
+  rmSync(result, { force: true });
+  const started = Date.now();
+  spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/test.ts'), ...args], { cwd: root, stdio: 'inherit' });
+  let got = { passed: 0, failed: 1, skipped: 0 };
+  try {
+    got = count.parse(JSON.parse(readFileSync(result, 'utf8')));
+  } catch (error) {
+    console.error(`${name}: the run gave no result: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  total.passed += got.passed;
+  total.failed += got.failed;
+  total.skipped += got.skipped;
+  console.log(`${name}: ${Math.round((Date.now() - started) / 1000)} s`);
+}
+
+suite('all', []);
+for (const kit of Object.keys(KITS)) {
+  const missing = missingKit(kit);
+  if (missing === undefined) suite(kit, [kit]);
+  else console.log(`test:${kit} is left out: ${missing}`);
+}
+console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}`);
+process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

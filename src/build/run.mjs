@@ -1,0 +1,83 @@
+// What every npm script starts with. Runs on any Node from 20 on and needs nothing installed: it installs the
+// dependencies when the lock file changed, bundles when a source changed, then hands over to the pinned Node.
+//
+//   node src/build/run.mjs <task> [arguments]      task = a file of this folder, or `rollout` for the command line
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const windows = process.platform === 'win32';
+const pinnedNode = path.join(root, 'node_modules', 'node', 'bin', windows ? 'node.exe' : 'node');
+const UNBUNDLED = new Set(['build']);
+
+if (Number(process.versions.node.split('.')[0]) < 20) {
+  console.error(`Rollout Studio needs Node 20 or newer to set itself up; this is ${process.version}.`);
+  process.exit(2);
+}
+
+const [task, ...args] = process.argv.slice(2);
+if (task === undefined) {
+  console.error('usage: node src/build/run.mjs <task> [arguments]');
+  process.exit(2);
+}
+install();
+if (!UNBUNDLED.has(task)) bundle();
+const script = task === 'rollout' ? path.join(root, 'dist', 'cli.mjs') : path.join(root, 'src', 'build', `${task}.ts`);
+handOver(['--disable-warning=ExperimentalWarning', script, ...args]);
+
+/** Installs when the lock file is not the one that was installed last. */
+function install() {
+  const lock = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+  const stamp = path.join(root, 'node_modules', '.rollout-studio-lock');
+  if (existsSync(pinnedNode) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  console.error('Installing the dependencies (once; some 30 seconds) …');
+  const npm = process.env.npm_execpath;
+  const [command, first] = npm === undefined ? [windows ? 'npm.cmd' : 'npm', []] : [process.execPath, [npm]];
+  const done = spawnSync(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root, stdio: ['ignore', 2, 2], shell: npm === undefined && windows,
+  });
+  if (done.status !== 0 || !existsSync(pinnedNode)) {
+    console.error('The dependencies could not be installed: see npm’s message above. A registry must be reachable for the first run.');
+    process.exit(3);
+  }
+  writeFileSync(stamp, lock);
+}
+
+/** Bundles when a source is newer than the last bundling. */
+function bundle() {
+  const stamp = path.join(root, 'dist', '.stamp');
+  const built = existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
+  if (built > newest([path.join(root, 'src'), path.join(root, 'webview'), path.join(root, 'package-lock.json')])) return;
+  const done = spawnSync(pinnedNode, ['--disable-warning=ExperimentalWarning', path.join(root, 'src', 'build', 'build.ts')], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (done.status !== 0) process.exit(done.status ?? 3);
+  mkdirSync(path.dirname(stamp), { recursive: true });
+  writeFileSync(stamp, '');
+}
+
+function newest(places) {
+  let latest = 0;
+  for (const place of places) {
+    if (!existsSync(place)) continue;
+    const stat = statSync(place);
+    latest = Math.max(latest, stat.mtimeMs);
+    if (stat.isDirectory()) latest = Math.max(latest, newest(readdirSync(place).map((name) => path.join(place, name))));
+  }
+  return latest;
+}
+
+/** Runs the pinned Node in our place: its input, output, signals and exit code are ours. */
+function handOver(argv) {
+  const child = spawn(pinnedNode, argv, {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${path.dirname(pinnedNode)}${path.delimiter}${process.env.PATH ?? ''}` },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // A terminal's Ctrl-C reaches the child by itself; a signal sent to us alone is passed on.
+    process.on(signal, () => { if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal); });
+  }
+  child.on('error', (error) => { console.error(`The pinned Node did not start: ${error.message}`); process.exit(3); });
+  child.on('exit', (code, signal) => { process.exit(code ?? (signal === 'SIGINT' ? 130 : 3)); });
+}

@@ -1,0 +1,40 @@
+/** A batch as text: its heading and a grid of tasks x attempts, as the batch page shows it. */
+import type { BatchRow } from '../protocol/client.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import { outcomeMark } from './lines.ts';
+import { amount, duration, moment } from './table.ts';
+
+const BAR = 6;
+const LONGEST_TASK = 32;
+
+/** The marks of the grid, explained. */
+export const LEGEND = '● passed  ✗ failed  ◐ truncated  ? unscored  ⚠ infrastructure  ○ cancelled  ▷ running  ‖ held  · queued';
+
+export function batchHeading(batch: BatchRow): string {
+  const { counts } = batch;
+  const settled = counts.passed + counts.failed + counts.unscored;
+  const parts = [
+    batch.name, batch.batch, batch.reason === undefined ? batch.state : `${batch.state}: ${batch.reason}`, `${batch.tasks} tasks x ${batch.attempts}`,
+    `${settled}/${batch.tasks * batch.attempts} settled`, `${counts.passed} passed`, `${batch.steps.toLocaleString('en-US')} steps`,
+    `${amount(batch.input_tokens + batch.output_tokens)} tokens`, moment(batch.created_at), batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
+  ];
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** One line a task. `rows`: one per attempt, ordered by task and attempt. */
+export function batchGrid(rows: readonly RolloutRow[], width: number): string {
+  const tasks = Map.groupBy(rows, (row) => row.task);
+  const nameWidth = Math.min(LONGEST_TASK, Math.max(4, ...[...tasks.keys()].map((task) => task.length)));
+  const lines: string[] = [];
+  for (const [task, attempts] of tasks) {
+    const scored = attempts.filter((row) => row.settles && row.progress.passed !== null && row.progress.passed !== undefined);
+    const passed = scored.filter((row) => row.progress.passed === true).length;
+    const share = scored.length === 0 ? 0 : Math.round((passed / scored.length) * BAR);
+    const rate = `${'▓'.repeat(share)}${'░'.repeat(BAR - share)} ${`${passed}/${scored.length}`.padStart(7)}`;
+    const name = task.length > nameWidth ? `${task.slice(0, nameWidth - 1)}…` : task.padEnd(nameWidth);
+    const room = Math.max(8, width - nameWidth - BAR - 12);
+    const marks = attempts.map(outcomeMark).join(' ');
+    lines.push(`${name}  ${rate}  ${marks.length > room ? `${marks.slice(0, room - 1)}…` : marks}`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,19 @@
+/** Every command of the command line, in the order the help shows them. */
+import type { Command } from './command.ts';
+import { batches } from './commands/batches.ts';
+import { check } from './commands/check.ts';
+import { cancel, pause, resume, retry } from './commands/control.ts';
+import { doctor } from './commands/doctor.ts';
+import { fork } from './commands/fork.ts';
+import { gc } from './commands/gc.ts';
+import { importFiles } from './commands/import.ts';
+import { init } from './commands/init.ts';
+import { report } from './commands/report.ts';
+import { run } from './commands/run.ts';
+import { serve } from './commands/serve.ts';
+import { show } from './commands/show.ts';
+import { tail } from './commands/tail.ts';
+
+export const COMMANDS: readonly Command[] = [
+  init, check, run, batches, show, report, tail, importFiles, fork, cancel, pause, resume, retry, serve, gc, doctor,
+];

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir, readdir, readFile, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { connect, isPostgres } from '../../client/connect.ts';
+import { errorText } from '../../common/errors.ts';
+import { PRODUCT } from '../../common/product.ts';
+import type { ServerInfo } from '../../protocol/client.ts';
+import type { Command } from '../command.ts';
+import type { Context } from '../context.ts';
+import { bytes } from '../table.ts';
+
+interface Finding {
+  readonly name: string;
+  readonly state: 'ok' | 'missing' | 'wrong';
+  readonly text: string;
+  readonly mend?: string;
+}
+
+const LEAST_NODE = [22, 19] as const;
+const LEAST_DISK = 1e9;
+const ASK_TIMEOUT_MS = 5_000;
+const run = promisify(execFile);
+
+export const doctor: Command = {
+  name: 'doctor',
+  usage: '',
+  text: 'Tells what is installed, reachable or missing here, with the mend: Node, store, server, Python, git, the endpoints of this folder’s agents.',
+  options: {},
+  async run(context) {
+    const server = await runningServer(context);
+    const findings = [node(), await storeFinding(context), serverFinding(server), ...(await Promise.all([
+      program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),
+      program('git', ['--version'], 'submissions do not tell which commit they came from', 'Install git.'),
+    ])), ...(await endpoints(context))];
+    const wrong = findings.some((finding) => finding.state === 'wrong');
+    if (context.json) {
+      context.printJson({ product: PRODUCT, findings, ...(server === undefined ? {} : { server }) });
+      return wrong ? 1 : 0;
+    }
+    const mark = { ok: '✓', missing: '–', wrong: '✗' } as const;
+    for (const finding of findings) {
+      context.print(`${mark[finding.state]} ${finding.name.padEnd(10)} ${finding.text}`);
+      if (finding.mend !== undefined) context.print(`             ${finding.mend}`);
+    }
+    return wrong ? 1 : 0;
+  },
+};
+
+function node(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const fits = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
+  return fits
+    ? { name: 'node', state: 'ok', text: `${process.version}; ${PRODUCT}` }
+    : { name: 'node', state: 'wrong', text: `${process.version} is too old`, mend: `Use Node ${LEAST_NODE.join('.')} or newer.` };
+}
+
+async function storeFinding(context: Context): Promise<Finding> {
+  if (isPostgres(context.store)) return { name: 'store', state: 'ok', text: context.store.replace(/:[^:@/]*@/, ':…@') };
+  try {
+    await mkdir(context.store, { recursive: true, mode: 0o700 });
+    await access(context.store, constants.R_OK | constants.W_OK);
+    const disk = await statfs(context.store);
+    const free = disk.bavail * disk.bsize;
+    return free < LEAST_DISK
+      ? { name: 'store', state: 'wrong', text: `${context.store}: only ${bytes(free)} free`, mend: 'Make room, or remove old batches with rollout gc --older-than 30d.' }
+      : { name: 'store', state: 'ok', text: `${context.store} (${bytes(free)} free)` };
+  } catch (error) {
+    return { name: 'store', state: 'wrong', text: `${context.store}: ${errorText(error)}`, mend: 'Name a folder you may write to with --store.' };
+  }
+}
+
+async function runningServer(context: Context): Promise<ServerInfo | undefined> {
+  try {
+    const { api } = await connect({ store: context.store, start: false, signal: context.signal });
+    return await api.server(context.signal);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof Error) return undefined; // none runs, or it does not answer: told as such
+    throw error;
+  }
+}
+
+function serverFinding(server: ServerInfo | undefined): Finding {
+  if (server === undefined) return { name: 'server', state: 'missing', text: 'none runs on this store; commands start one when they need it' };
+  return { name: 'server', state: 'ok', text: `${server.product}, pid ${server.pid}: ${server.running} running, ${server.held} held, ${server.queued} queued, ${server.workers.length} workers` };
+}
+
+async function program(name: string, args: readonly string[], without: string, mend: string): Promise<Finding> {
+  try {
+    const { stdout, stderr } = await run(name, args, { timeout: ASK_TIMEOUT_MS });
+    return { name, state: 'ok', text: (stdout + stderr).trim() };
+  } catch (error) {
+    if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, mend };
+    throw error;
+  }
+}
+
+const agentModel = z.object({ model: z.object({ endpoint: z.union([z.string(), z.array(z.string())]), name: z.string(), api_key: z.string().optional() }) });
+const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** Asks the endpoints that the agent files below the folder name. */
+async function endpoints(context: Context): Promise<Finding[]> {
+  const names = (await readdir(context.cwd, { recursive: true })).filter((name) => name.endsWith('.agent.yaml') && !name.split(path.sep).includes('node_modules'));
+  const asked = new Map<string, Promise<Finding>>();
+  for (const name of names) {
+    const parsed = agentModel.safeParse(parse(await readFile(path.join(context.cwd, name), 'utf8'), { logLevel: 'silent' }));
+    if (!parsed.success) continue; // rollout check tells what is wrong with a file
+    const { endpoint, name: model, api_key: key } = parsed.data.model;
+    for (const text of Array.isArray(endpoint) ? endpoint : [endpoint]) {
+      if (text.startsWith('demo:')) asked.set(text, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
+      else asked.set(`${text} ${model}`, ask(context, text, model, key));
+    }
+  }
+  return Promise.all(asked.values());
+}
+
+async function ask(context: Context, endpoint: string, model: string, key: string | undefined): Promise<Finding> {
+  const missing: string[] = [];
+  const filled = (text: string): string => text.replace(/\$\{env:([^}]+)\}/g, (_whole, variable: string) => {
+    const value = context.env[variable];
+    if (value === undefined) missing.push(variable);
+    return value ?? '';
+  });
+  const url = filled(endpoint);
+  const token = key === undefined ? undefined : filled(key);
+  if (missing.length > 0) return { name: 'endpoint', state: 'wrong', text: `${endpoint}: ${missing.join(', ')} is not set`, mend: `Set ${missing.join(' and ')} in the environment.` };
+  try {
+    const response = await fetch(`${url.replace(/\/$/, '')}/models`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` }, signal: AbortSignal.any([context.signal, AbortSignal.timeout(ASK_TIMEOUT_MS)]) });
+    if (!response.ok) return { name: 'endpoint', state: 'wrong', text: `${endpoint} answers ${response.status}`, mend: response.status === 401 ? 'The key is wrong or missing: see model.api_key.' : 'See the endpoint’s log.' };
+    const served = modelList.parse(await response.json()).data.map((entry) => entry.id);
+    return served.includes(model)
+      ? { name: 'endpoint', state: 'ok', text: `${endpoint} serves ${model}` }
+      : { name: 'endpoint', state: 'wrong', text: `${endpoint} does not serve ${model}`, mend: `It serves ${served.join(', ') || 'nothing'}.` };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return { name: 'endpoint', state: 'wrong', text: `${endpoint} does not answer: ${errorText(error)}`, mend: 'Start the model server, or correct model.endpoint.' };
+  }
+}

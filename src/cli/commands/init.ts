@@ -1,0 +1,35 @@
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageUrl } from '../../common/entries.ts';
+import { StudioError } from '../../common/errors.ts';
+import { writeEditorTypes } from '../../tools/editorTypes.ts';
+import type { Command } from '../command.ts';
+
+export const init: Command = {
+  name: 'init',
+  usage: '[DIR]',
+  text: 'Creates the sample workspace: a library’s lending desk with its agent, tools, world, tasks and batches.',
+  options: {},
+  async run(context, given) {
+    if (given.words.length > 1) throw new StudioError('usage', 'usage: rollout init [DIR]');
+    const target = path.resolve(context.cwd, given.words[0] ?? '.');
+    const sample = fileURLToPath(packageUrl('media/sample'));
+    const taken = filesBelow(sample).filter((file) => existsSync(path.join(target, file)));
+    if (taken.length > 0) {
+      throw new StudioError('conflict', `${target} has ${taken.length === 1 ? 'a file' : 'files'} of the sample already: ${taken.slice(0, 3).join(', ')}${taken.length > 3 ? ' …' : ''}.`, { mend: 'Nothing was written. Name an empty folder: rollout init DIR' });
+    }
+    mkdirSync(target, { recursive: true });
+    cpSync(sample, target, { recursive: true });
+    await writeEditorTypes(target);
+    if (context.json) context.printJson({ folder: target, files: filesBelow(sample) });
+    else context.print(`Made the sample workspace in ${target}.\nRun it:  rollout run ${path.join(path.relative(context.cwd, target), 'batches', 'desk.batch.yaml')}`);
+    return 0;
+  },
+};
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+}

@@ -1,0 +1,25 @@
+import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import { compareReports } from '../../trace/statistics/compare.ts';
+import { report as makeReport } from '../../trace/statistics.ts';
+import { oneWord, textOption, textOptions, type Command } from '../command.ts';
+import { printReport, reportInput } from '../reporting.ts';
+import { resolveBatch } from '../reference.ts';
+
+export const report: Command = {
+  name: 'report',
+  usage: 'BATCH [--baseline BATCH] [--fail-under pass@K=X]',
+  text: 'The statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, times.',
+  options: {
+    baseline: { type: 'string', value: 'BATCH', text: 'compare with this batch, task by task' },
+    'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
+  },
+  async run(context, given) {
+    const word = oneWord(report, given);
+    const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
+    const { api } = await context.connect();
+    const inputOf = async (text: string): ReturnType<typeof reportInput> => reportInput(api, await api.batch(await resolveBatch(api, text, context.signal), context.signal), bars, context.signal);
+    const input = await inputOf(word);
+    const against = textOption(given, 'baseline');
+    return printReport(context, makeReport(input), bars, against === undefined ? undefined : compareReports(input, await inputOf(against)));
+  },
+};

@@ -1,0 +1,49 @@
+import { launch } from '../../client/launch.ts';
+import { readBatch } from '../../client/submitFile.ts';
+import { formatProblem } from '../../config/source/problem.ts';
+import { StudioError } from '../../common/errors.ts';
+import { flag, numberOption, oneWord, textOption, textOptions, type Command } from '../command.ts';
+import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import { followBatch } from '../follow.ts';
+
+export const run: Command = {
+  name: 'run',
+  usage: 'BATCH.yaml',
+  text: 'Runs a batch with a progress display and ends with its report. Ctrl-C cancels it.',
+  options: {
+    attempts: { type: 'string', value: 'N', text: 'attempts per task' },
+    limit: { type: 'string', value: 'N', text: 'only the first N tasks' },
+    task: { type: 'string', value: 'ID', text: 'only this task; may be repeated', multiple: true },
+    concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
+    seed: { type: 'string', value: 'N', text: 'seed of the batch' },
+    detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
+    'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
+  },
+  async run(context, given) {
+    const file = oneWord(run, given);
+    const tasks = textOptions(given, 'task');
+    const attempts = numberOption(given, 'attempts', 1);
+    const limit = numberOption(given, 'limit', 1);
+    const seed = numberOption(given, 'seed', 0);
+    const concurrency = textOption(given, 'concurrency') === 'auto' ? 'auto' : numberOption(given, 'concurrency', 1);
+    const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
+    if (flag(given, 'detach') && bars.length > 0) throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', { mend: 'Use rollout report BATCH --fail-under … later.' });
+    // The server starts while the files are read.
+    const connecting = context.connect();
+    connecting.catch(() => undefined); // told below, unless the files are wrong
+    const { built, warnings } = await readBatch(file, context.cwd, context.env, {
+      ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(seed === undefined ? {} : { seed }),
+      ...(concurrency === undefined ? {} : { concurrency }), ...(tasks.length === 0 ? {} : { tasks }),
+    });
+    for (const warning of warnings) context.tell(formatProblem(warning, context.cwd));
+    const connection = await connecting;
+    const batch = await launch(connection.api, built, { signal: context.signal });
+    if (flag(given, 'detach')) {
+      if (context.json) context.printJson({ batch });
+      else context.print(batch);
+      return 0;
+    }
+    context.tell(`batch ${batch}`);
+    return followBatch(context, connection, batch, { bars });
+  },
+};

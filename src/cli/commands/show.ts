@@ -1,0 +1,47 @@
+import type { Api } from '../../client/api.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import { TrajectoryModel } from '../../trace/model.ts';
+import { unspill } from '../../trace/spill.ts';
+import { stepText, trajectoryText } from '../../trace/text.ts';
+import { readEvent } from '../../trace/upgrades.ts';
+import { batchGrid, batchHeading, LEGEND } from '../batchText.ts';
+import { oneWord, type Command, type Outcome } from '../command.ts';
+import type { Context } from '../context.ts';
+import { batchId, parseReference, resolveRollout, type Point } from '../reference.ts';
+
+export const show: Command = {
+  name: 'show',
+  usage: 'BATCH | ROLLOUT[:STEP] | BATCH/TASK/ATTEMPT[:STEP]',
+  text: 'Shows a batch as a grid, a trajectory as readable text, or one of its steps in full.',
+  options: {},
+  async run(context, given) {
+    const reference = parseReference(oneWord(show, given));
+    const { api } = await context.connect();
+    if (reference.kind === 'batch') return showBatch(context, api, await batchId(api, reference.batch, context.signal));
+    return showRollout(context, api, await resolveRollout(api, reference, context.signal), reference.point);
+  },
+};
+
+async function showBatch(context: Context, api: Api, id: string): Promise<Outcome> {
+  const batch = await api.batch(id, context.signal);
+  const rows = await Array.fromAsync(api.allRollouts(id, {}, context.signal));
+  if (context.json) context.printJson({ batch, rollouts: rows });
+  else context.print(`${batchHeading(batch)}\n\n${batchGrid(rows, context.terminal.width)}\n\n${LEGEND}`);
+  return 0;
+}
+
+async function showRollout(context: Context, api: Api, rollout: string, point: Point): Promise<Outcome> {
+  const events: TraceEvent[] = [];
+  for await (const page of api.allEvents(rollout, context.signal)) events.push(...page.filter((event) => point.seq === undefined || event.seq <= point.seq));
+  if (context.json) {
+    const info = await api.rollout(rollout, context.signal);
+    const read = (ref: { $blob: string }): Promise<Uint8Array> => api.getBlob(ref.$blob, context.signal);
+    context.printJson({ rollout: info.row, task: info.task, lineage: info.lineage, events: await Promise.all(events.map((event) => unspill(event, read))) });
+    return 0;
+  }
+  const model = new TrajectoryModel();
+  model.push(events.map((event) => readEvent(event)));
+  const page = { width: context.terminal.width, color: context.terminal.colour, rollout };
+  context.print(point.step === undefined ? trajectoryText(model, page) : stepText(model, point.step, page));
+  return 0;
+}

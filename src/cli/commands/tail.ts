@@ -1,0 +1,42 @@
+import { subscribe } from '../../client/subscribe.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+import { numberOption, oneWord, type Command } from '../command.ts';
+import { batchId, parseReference, resolveRollout } from '../reference.ts';
+import { eventLine, rowLine } from '../lines.ts';
+
+export const tail: Command = {
+  name: 'tail',
+  usage: 'BATCH|ROLLOUT [--after SEQ]',
+  text: 'Follows live events from a cursor until the batch or rollout ends. --json prints JSON Lines.',
+  options: { after: { type: 'string', value: 'SEQ', text: 'begin behind this seq (0)' } },
+  async run(context, given) {
+    const reference = parseReference(oneWord(tail, given));
+    const connection = await context.connect();
+    const isBatch = reference.kind === 'batch';
+    const stream = isBatch ? await batchId(connection.api, reference.batch, context.signal) : await resolveRollout(connection.api, reference, context.signal);
+    const end = new AbortController();
+    const last = isBatch ? 'batch.end' : 'rollout.end';
+    const show = (value: TraceEvent | RolloutRow, text: () => string): void => {
+      if (context.json) context.printJson(value);
+      else context.print(text());
+    };
+    let ended = false;
+    await subscribe(connection, { stream, after: numberOption(given, 'after', 0) ?? 0 }, {
+      events: (events) => {
+        for (const event of events) {
+          show(event, () => eventLine(event));
+          if (event.kind === last) ended = true;
+          // A batch that was retried goes on behind its end.
+          else if (event.kind === 'control') ended = false;
+        }
+      },
+      rows: (rows) => rows.forEach((row) => show(row, () => rowLine(row))),
+      head: () => {
+        if (ended) end.abort();
+      },
+      lost: (lost) => context.tell(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
+    }, AbortSignal.any([context.signal, end.signal]));
+    return 0;
+  },
+};

@@ -1,0 +1,67 @@
+/** Follows a batch to its end with a progress display, then prints its report. Ctrl-C cancels the batch. */
+import type { Connection } from '../client/connect.ts';
+import { subscribe } from '../client/subscribe.ts';
+import { StudioError } from '../common/errors.ts';
+import { newId } from '../common/ids.ts';
+import { report } from '../trace/statistics.ts';
+import type { Bar } from '../trace/statistics/bar.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import type { Outcome } from './command.ts';
+import type { Context } from './context.ts';
+import { Progress } from './progress.ts';
+import { printReport, reportInput } from './reporting.ts';
+
+/** How long a cancelled batch may take to end before we stop waiting. */
+const CANCEL_WAIT_MS = 10_000;
+
+export interface FollowOptions {
+  /** Bars the report must reach. */
+  readonly bars?: readonly Bar[];
+}
+
+export async function followBatch(context: Context, connection: Connection, batch: string, options: FollowOptions): Promise<Outcome> {
+  const rows = new Map<string, RolloutRow>();
+  const progress = new Progress(context.terminal, context.tell);
+  // An interrupted batch is still followed, to its end as a cancelled one.
+  const end = new AbortController();
+  const onInterrupt = (): void => {
+    progress.note('Cancelling the batch … (Ctrl-C again leaves it to the server)');
+    const wait = AbortSignal.timeout(CANCEL_WAIT_MS);
+    wait.addEventListener('abort', () => end.abort(), { once: true });
+    connection.api.commandBatch(batch, { command: newId('c'), verb: 'cancel', by: 'rollout', args: { reason: 'interrupted' } }, wait).catch((error: unknown) => {
+      progress.note(`The batch could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
+      end.abort();
+    });
+  };
+  context.signal.addEventListener('abort', onInterrupt, { once: true });
+  let row = await connection.api.batch(batch, end.signal);
+  let ended = false;
+  try {
+    await subscribe(connection, { stream: batch }, {
+      rows: (changed) => {
+        for (const one of changed) rows.set(one.rollout, one);
+        progress.update(row, rows);
+      },
+      events: (events) => {
+        for (const event of events) {
+          if (event.kind === 'infra') progress.note(event.data.text);
+          if (event.kind === 'batch.end') ended = true;
+          else if (event.kind === 'control') ended = false; // a retry goes on behind the end
+        }
+      },
+      head: () => {
+        if (ended) end.abort();
+      },
+      lost: (lost) => progress.note(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
+    }, end.signal);
+  } finally {
+    progress.end();
+    context.signal.removeEventListener('abort', onInterrupt);
+  }
+  if (!ended) throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, { mend: `rollout tail ${batch} follows it.` });
+  row = await connection.api.batch(batch);
+  const bars = options.bars ?? [];
+  const outcome = printReport(context, report(await reportInput(connection.api, row, bars, new AbortController().signal, rows.values())), bars);
+  if (context.signal.aborted) throw new StudioError('cancelled', `Batch ${batch} was cancelled.`);
+  return outcome;
+}

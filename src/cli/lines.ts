@@ -1,0 +1,72 @@
+/** One line for one event or one summary row, for logs and `tail`. */
+import type { Part, TraceEvent } from '../trace/schema.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import { duration } from './table.ts';
+
+const LONGEST = 160;
+
+/** Shape first, so that the outcome does not hang on colour. */
+export function outcomeMark(row: RolloutRow): string {
+  const { progress, state } = row;
+  if (state === 'queued') return '·';
+  if (state === 'held') return '‖';
+  if (state === 'running') return '▷';
+  if (progress.status === 'infrastructure') return '⚠';
+  if (progress.status === 'cancelled') return '○';
+  if (progress.status === 'truncated') return '◐';
+  return progress.passed === true ? '●' : progress.passed === false ? '✗' : '?';
+}
+
+export function rowLine(row: RolloutRow): string {
+  const { progress } = row;
+  const parts = [outcomeMark(row), `${row.task}/${row.attempt}`, row.try > 1 ? `try ${row.try}` : '', row.state, `${progress.steps} steps`, progress.ms === undefined ? '' : duration(progress.ms), progress.error_class ?? ''];
+  return parts.filter((part) => part !== '').join('  ');
+}
+
+export function eventLine(event: TraceEvent): string {
+  const head = `${String(event.seq).padStart(5)}  ${event.kind.padEnd(14)}`;
+  return `${head} ${short(detail(event))}`.trimEnd();
+}
+
+function detail(event: TraceEvent): string {
+  switch (event.kind) {
+    case 'message':
+      return `${event.data.role}: ${event.data.parts.map(partText).join(' ')}`;
+    case 'model.start':
+      return `step ${event.data.step}, ${event.data.model}`;
+    case 'model.end':
+      return [event.data.status, event.data.finish_reason, event.data.ms === undefined ? '' : duration(event.data.ms), event.data.error?.message].filter(Boolean).join(', ');
+    case 'tool.start':
+      return `${event.data.name} ${JSON.stringify(event.data.arguments)}`;
+    case 'tool.end':
+      return [event.data.status, event.data.ms === undefined ? '' : duration(event.data.ms), event.data.error?.message].filter(Boolean).join(', ');
+    case 'log':
+      return typeof event.data.text === 'string' ? event.data.text : event.data.text.head;
+    case 'infra':
+    case 'note':
+      return event.data.text;
+    default:
+      return JSON.stringify(event.data);
+  }
+}
+
+function partText(part: Part): string {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return typeof part.content === 'string' ? part.content : part.content.head;
+    case 'tool_call':
+      return `→ ${part.name} ${JSON.stringify(part.arguments)}`;
+    case 'tool_call_response':
+      return JSON.stringify(part.response);
+    case 'blob':
+      return `[${part.mime_type}]`;
+    case 'uri':
+      return part.uri;
+  }
+}
+
+function short(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`;
+}

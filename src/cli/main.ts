@@ -1,0 +1,73 @@
+/** The `rollout` command. */
+import { parseArgs } from 'node:util';
+import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
+import { PRODUCT } from '../common/product.ts';
+import { flag, parseOptions, textOption, type Command, type Given, type Option } from './command.ts';
+import { makeContext } from './context.ts';
+import { helpOf, helpOfAll } from './help.ts';
+import { COMMANDS } from './commands.ts';
+
+const GLOBAL: Readonly<Record<string, Option>> = {
+  json: { type: 'boolean', text: 'one JSON document on stdout and nothing else there' },
+  store: { type: 'string', value: 'DIR|URL', text: 'the store: a folder or postgres://…' },
+  target: { type: 'string', value: 'NAME', text: 'where rollouts run' },
+  help: { type: 'boolean', short: 'h', text: 'this text' },
+};
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (stop.signal.aborted) process.exit(130); // asked a second time: do not wait any longer
+    stop.abort(signal);
+  });
+}
+// A reader that went away (`rollout show … | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === '--version' || name === '-v') {
+    process.stdout.write(`${PRODUCT}\n`);
+    return 0;
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const topic = COMMANDS.find((command) => command.name === rest[0]);
+    process.stdout.write(topic === undefined ? helpOfAll(COMMANDS, GLOBAL) : helpOf(topic, GLOBAL));
+    return name === undefined ? 2 : 0;
+  }
+  const json = rest.includes('--json');
+  try {
+    const command = COMMANDS.find((candidate) => candidate.name === name);
+    if (command === undefined) throw new StudioError('usage', `There is no command “${name}”.`, { mend: 'rollout --help lists them.' });
+    const given = read(command, rest);
+    if (flag(given, 'help')) {
+      process.stdout.write(helpOf(command, GLOBAL));
+      return 0;
+    }
+    const context = makeContext({ json, store: textOption(given, 'store'), target: textOption(given, 'target'), signal: stop.signal });
+    return await command.run(context, given);
+  } catch (error) {
+    const cancelled = stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
+    if (json) {
+      const told = StudioError.is(error) ? { code: error.code, message: error.message, mend: error.mend, details: error.details } : { code: 'internal', message: errorText(error) };
+      process.stdout.write(`${JSON.stringify({ error: told })}\n`);
+    }
+    process.stderr.write(`rollout: ${cancelled ? 'interrupted' : errorText(error)}\n`);
+    if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined) process.stderr.write(`${error.stack ?? ''}\n`);
+    return cancelled ? 130 : exitCodeOf(error);
+  }
+}
+
+function read(command: Command, rest: readonly string[]): Given {
+  try {
+    const parsed = parseArgs({ args: [...rest], options: parseOptions({ ...GLOBAL, ...command.options }), allowPositionals: true, strict: true });
+    return { words: parsed.positionals, options: parsed.values as Given['options'] };
+  } catch (error) {
+    throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), { mend: `rollout ${command.name} --help shows its options.`, cause: error });
+  }
+}

@@ -1,0 +1,20 @@
+import os from 'node:os';
+import path from 'node:path';
+
+/** The user's data folder for this product; made by whoever writes into it. */
+export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const home = os.homedir();
+  switch (process.platform) {
+    case 'win32':
+      return path.join(env['LOCALAPPDATA'] ?? path.join(home, 'AppData', 'Local'), 'rollout-studio');
+    case 'darwin':
+      return path.join(home, 'Library', 'Application Support', 'rollout-studio');
+    default:
+      return path.join(env['XDG_DATA_HOME'] ?? path.join(home, '.local', 'share'), 'rollout-studio');
+  }
+}
+
+/** The store used when none is named: shared by the command line and the extension. */
+export function defaultStore(env: NodeJS.ProcessEnv = process.env): string {
+  return path.join(dataFolder(env), 'store');
+}

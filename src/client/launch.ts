@@ -1,0 +1,72 @@
+/** Sends a submission to a server: blobs first, then the batch, then its tasks as a stream. */
+import { createReadStream } from 'node:fs';
+import { newId } from '../common/ids.ts';
+import { canonicalJson } from '../common/json.ts';
+import { submissionSha, type Submission } from '../config/submission.ts';
+import type { TaskRecord } from '../trace/task.ts';
+import type { Api } from './api.ts';
+
+/** A blob of a submission: its bytes, or the file that has them. */
+export interface LaunchBlob {
+  readonly sha: string;
+  readonly bytes?: Uint8Array;
+  readonly path?: string;
+}
+
+export interface Launch {
+  readonly submission: Submission;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly blobs: Iterable<LaunchBlob> | AsyncIterable<LaunchBlob>;
+  readonly tasks: AsyncIterable<TaskRecord> | Iterable<TaskRecord>;
+  readonly debug?: boolean;
+}
+
+const TASKS_AT_ONCE = 500;
+
+/** Gives the batch's id. `onProgress` hears the number of tasks sent so far. */
+export async function launch(api: Api, what: Launch, options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {}): Promise<string> {
+  const { signal } = options;
+  for await (const blob of what.blobs) {
+    if (await api.hasBlob(blob.sha, signal)) continue;
+    await api.putBlob(blob.sha, blob.bytes ?? (await readAll(blob.path ?? '')), signal);
+  }
+  const sha = submissionSha(what.submission);
+  await api.putBlob(sha, new TextEncoder().encode(canonicalJson(what.submission)), signal);
+
+  const batch = newId('b');
+  let sent = 0;
+  let created = false;
+  let page: TaskRecord[] = [];
+  const flush = async (last: boolean): Promise<void> => {
+    if (created) {
+      if (page.length > 0) await api.appendTasks(batch, sent, page, signal);
+    } else {
+      // The first page travels with the batch: a small one starts at once.
+      await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}) }, signal);
+      created = true;
+    }
+    sent += page.length;
+    page = [];
+    options.onProgress?.(sent);
+  };
+  try {
+    for await (const task of what.tasks) {
+      page.push(task);
+      if (page.length === TASKS_AT_ONCE) await flush(false);
+    }
+    const open = created;
+    await flush(true);
+    if (open) await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
+    return batch;
+  } catch (error) {
+    // A record far down the dataset may be wrong: what began already is not left running.
+    if (created) await api.commandBatch(batch, { command: newId('c'), verb: 'cancel', args: { reason: 'its tasks could not be sent' } });
+    throw error;
+  }
+}
+
+async function readAll(file: string): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of createReadStream(file)) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,31 @@
+/** From a batch file on this disk to a running batch on a server: read, check, bundle, send. */
+import { PRODUCT } from '../common/product.ts';
+import { loadBatch, type LoadOptions } from '../config/load.ts';
+import { problemsError, type Problem } from '../config/source/problem.ts';
+import { buildSubmission, type BuiltSubmission } from '../config/submit.ts';
+import { bundleModule } from '../tools/bundle.ts';
+import { diskFiles } from './disk.ts';
+import { gitState, workspaceRoot } from './workspace.ts';
+
+export interface ReadyBatch {
+  readonly built: BuiltSubmission;
+  /** What is worth telling and stops nothing. */
+  readonly warnings: readonly Problem[];
+  readonly root: string;
+}
+
+/** Reads a batch file with all it names. Throws StudioError `config` with every problem of every file. */
+export async function readBatch(file: string, cwd: string, env: NodeJS.ProcessEnv, options: LoadOptions = {}): Promise<ReadyBatch> {
+  const root = workspaceRoot(file, cwd);
+  const files = diskFiles(cwd);
+  const loaded = await loadBatch(files, file, { root, ...options });
+  if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
+  const built = await buildSubmission(loaded.value, {
+    files,
+    product: PRODUCT,
+    env: (name) => env[name],
+    git: () => gitState(root),
+    bundle: (path) => bundleModule(path, root),
+  });
+  return { built, warnings: loaded.problems, root };
+}

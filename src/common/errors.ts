@@ -1,0 +1,74 @@
+/**
+ * The one error type of the product.
+ *
+ * `message` says what happened; `mend` says what to do next. Both are shown to people as they are,
+ * so neither may hold a secret. `details` is for programs.
+ */
+export type ErrorCode =
+  | 'usage' // the call itself is wrong
+  | 'config' // a file a user wrote is wrong
+  | 'not_found'
+  | 'conflict' // illegal transition, `expect` differs, already exists
+  | 'gone' // cursor past the end, deleted stream
+  | 'unauthorized'
+  | 'forbidden'
+  | 'too_large'
+  | 'unsupported' // known, but not available here or not yet
+  | 'version' // a store, protocol or file of a newer version
+  | 'unavailable' // another process does not answer
+  | 'storage' // disk full, database broken
+  | 'fenced' // an older epoch wrote
+  | 'cancelled'
+  | 'internal';
+
+export interface StudioErrorOptions {
+  readonly mend?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class StudioError extends Error {
+  readonly code: ErrorCode;
+  readonly mend: string | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: StudioErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'StudioError';
+    this.code = code;
+    this.mend = options.mend;
+    this.details = options.details;
+  }
+
+  /** Whether `value` is a StudioError, of `code` if one is given. */
+  static is(value: unknown, code?: ErrorCode): value is StudioError {
+    return value instanceof StudioError && (code === undefined || value.code === code);
+  }
+}
+
+/** The text of anything that was thrown, for people: message and mend, never a stack. */
+export function errorText(thrown: unknown): string {
+  if (StudioError.is(thrown)) return thrown.mend === undefined ? thrown.message : `${thrown.message} ${thrown.mend}`;
+  if (thrown instanceof Error) return thrown.message;
+  return String(thrown);
+}
+
+/** The process exit code an error stands for (DESIGN: 2 call or file wrong, 3 infrastructure, 130 interrupted). */
+export function exitCodeOf(thrown: unknown): 2 | 3 | 130 {
+  if (!StudioError.is(thrown)) return 3;
+  switch (thrown.code) {
+    case 'usage':
+    case 'config':
+    case 'not_found':
+    case 'conflict':
+    case 'gone':
+    case 'unsupported':
+    case 'version':
+    case 'too_large':
+      return 2;
+    case 'cancelled':
+      return 130;
+    default:
+      return 3;
+  }
+}

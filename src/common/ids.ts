@@ -1,0 +1,23 @@
+/**
+ * Ids are strings that sort by creation time: 48 bits of milliseconds and 32 random bits, in Crockford's base 32.
+ * A prefix tells what an id names, so that a reference can be understood without context.
+ */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+export type IdPrefix = 'b' | 'r' | 's' | 'c'; // batch, rollout, session, command
+
+function encode(value: number, digits: number): string {
+  let text = '';
+  let rest = value;
+  for (let i = 0; i < digits; i++) {
+    text = (ALPHABET[rest % 32] ?? '0') + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+/** A new id, e.g. `r0k2v9s8d7a1b2c3d4`: one letter, 10 digits of time, 7 random digits. */
+export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
+  const random = crypto.getRandomValues(new Uint32Array(2));
+  return prefix + encode(nowMs, 10) + encode(random[0] ?? 0, 4) + encode(random[1] ?? 0, 3);
+}

@@ -1,0 +1,48 @@
+/** Any value that JSON can carry. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Canonical JSON text: keys sorted by UTF-16 code unit, no white space, numbers as ECMAScript prints them
+ * (the rules of RFC 8785 for what JSON.parse can give). `undefined` members are left out.
+ * Throws a TypeError on a cycle, a bigint, a function or a non-finite number.
+ */
+export function canonicalJson(value: unknown): string {
+  return write(value, new Set());
+}
+
+function write(value: unknown, above: Set<object>): string {
+  if (value === null) return 'null';
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return JSON.stringify(value);
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError(`${String(value)} cannot be written as JSON`);
+      return JSON.stringify(value);
+    case 'object':
+      break;
+    default:
+      throw new TypeError(`a ${typeof value} cannot be written as JSON`);
+  }
+  if (above.has(value)) throw new TypeError('a value that contains itself cannot be written as JSON');
+  above.add(value);
+  let text: string;
+  if (Array.isArray(value)) {
+    text = `[${value.map((item: unknown) => (item === undefined ? 'null' : write(item, above))).join(',')}]`;
+  } else {
+    const members: string[] = [];
+    const source = value as Record<string, unknown>;
+    for (const key of Object.keys(source).sort()) {
+      const member = source[key];
+      if (member !== undefined) members.push(`${JSON.stringify(key)}:${write(member, above)}`);
+    }
+    text = `{${members.join(',')}}`;
+  }
+  above.delete(value);
+  return text;
+}

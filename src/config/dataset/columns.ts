@@ -1,0 +1,125 @@
+/** From a dataset's record to a task: which column means what. */
+import { z } from 'zod';
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import type { TaskRecord } from '../../trace/task.ts';
+import { basename, isAbsolute, joinPath, normalizePath } from '../paths.ts';
+import type { DatasetSection } from '../schema/batchFile.ts';
+
+export const COLUMNS = ['id', 'question', 'answer', 'level', 'files', 'world'] as const;
+export type ColumnKey = (typeof COLUMNS)[number];
+
+export interface Columns {
+  readonly names: Readonly<Record<ColumnKey, string>>;
+  /** Those the batch file names itself: it is an error when they do not exist. */
+  readonly told: ReadonlySet<ColumnKey>;
+  /** An answer that stands for "not published", e.g. in GAIA's test split. */
+  readonly hiddenAnswer?: string;
+}
+
+const USUAL: Columns['names'] = { id: 'id', question: 'question', answer: 'answer', level: 'level', files: 'files', world: 'world' };
+
+/** Columns of GAIA's `metadata.jsonl`; attachments lie beside it. */
+const GAIA: Columns['names'] = { id: 'task_id', question: 'Question', answer: 'Final answer', level: 'Level', files: 'file_name', world: 'world' };
+
+/** GAIA's example record, which is no task. */
+export const GAIA_EXAMPLE = '0-0-0-0-0';
+
+export function columnsOf(section: Pick<DatasetSection, ColumnKey | 'format'>): Columns {
+  const names = { ...(section.format === 'gaia' ? GAIA : USUAL) };
+  const told = new Set<ColumnKey>();
+  for (const key of COLUMNS) {
+    const name = section[key];
+    if (name === undefined) continue;
+    names[key] = name;
+    told.add(key);
+  }
+  return section.format === 'gaia' ? { names, told, hiddenAnswer: '?' } : { names, told };
+}
+
+/** A task whose attachments are files on this disk. */
+export type FileTask = Omit<TaskRecord, 'files'> & { readonly files?: readonly { readonly name: string; readonly path: string }[] };
+
+/** `named`: the id is the record's own. */
+export type ColumnResult = { readonly task: FileTask; readonly named: boolean } | { readonly message: string; readonly mend: string };
+
+const worldStart = z.strictObject({ seed: z.int().optional(), state: z.unknown().optional() });
+
+/** `id` is what the task is called without a column for it; `folder` is where attachments are looked for. */
+export function taskOf(value: unknown, columns: Columns, id: string, folder: string): ColumnResult {
+  if (!isJsonObject(value)) return { message: 'a record must be an object of columns', mend: 'Write { "question": "…", "answer": "…" }.' };
+  const { names } = columns;
+  const cell = (key: ColumnKey): Json | undefined => {
+    const found = Object.hasOwn(value, names[key]) ? value[names[key]] : undefined;
+    return found === null || found === '' ? undefined : found;
+  };
+  const wrong = (key: ColumnKey, message: string, mend: string): ColumnResult => ({ message: `column \`${names[key]}\` ${message}`, mend });
+
+  const question = cell('question');
+  if (question === undefined) return wrong('question', 'is missing or empty', 'Every record needs the problem the agent is given.');
+  if (typeof question !== 'string') return wrong('question', 'must be text', 'Write the problem as one text.');
+  const named = cell('id');
+  if (named === undefined && columns.told.has('id')) return wrong('id', 'is missing or empty', 'Give the record an id, or remove `dataset.id`: tasks are then named by their line.');
+  if (named !== undefined && typeof named !== 'string' && typeof named !== 'number') return wrong('id', 'must be text or a number', 'Give the record a simple id.');
+  const level = cell('level');
+  if (level !== undefined && typeof level !== 'string' && typeof level !== 'number') return wrong('level', 'must be text or a number', 'Write for example 1 or "easy".');
+  const files = attachments(cell('files'), folder);
+  if (typeof files === 'string') return wrong('files', files, 'Write a path relative to the dataset, or a list of them.');
+  const world = start(cell('world'));
+  if (world === null) return wrong('world', 'must be an object with `seed` (a whole number) and `state`', 'Write { "seed": 7, "state": … }; both may be absent.');
+  const answer = cell('answer');
+
+  const meta: JsonObject = {};
+  const used = new Set<string>(Object.values(names));
+  for (const [key, member] of Object.entries(value)) {
+    if (used.has(key)) continue;
+    if (key === 'meta' && isJsonObject(member)) Object.assign(meta, member);
+    else meta[key] = member;
+  }
+  return {
+    named: named !== undefined,
+    task: {
+      id: named === undefined ? id : String(named), question,
+      ...(answer === undefined || answer === columns.hiddenAnswer ? {} : { answer }),
+      ...(files.length === 0 ? {} : { files }),
+      ...(level === undefined ? {} : { level }),
+      ...(world === undefined ? {} : { world }),
+      meta,
+    },
+  };
+}
+
+/** A table has only texts: there a cell may hold JSON. */
+function fromCell(value: Json | undefined): Json | undefined {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value) as Json;
+  } catch {
+    return value; // then it is a text that begins like JSON
+  }
+}
+
+function attachments(cell: Json | undefined, folder: string): { name: string; path: string }[] | string {
+  const value = fromCell(cell);
+  if (value === undefined) return [];
+  const paths: Json[] = Array.isArray(value) ? value : [value];
+  const files: { name: string; path: string }[] = [];
+  for (const path of paths) {
+    if (typeof path !== 'string' || path === '') return 'must be a path or a list of paths';
+    const normal = normalizePath(path);
+    // Outside of the dataset's folder there is no relative name that would stay inside the working directory.
+    const name = isAbsolute(normal) || normal.startsWith('../') ? basename(normal) : normal;
+    if (files.some((file) => file.name === name)) return `names two files \`${name}\``;
+    files.push({ name, path: joinPath(folder, path) });
+  }
+  return files;
+}
+
+/** null = wrong. */
+function start(cell: Json | undefined): FileTask['world'] | null {
+  const value = fromCell(cell);
+  if (value === undefined) return undefined;
+  const parsed = worldStart.safeParse(value);
+  if (!parsed.success) return null;
+  const { seed, state } = parsed.data;
+  return { ...(seed === undefined ? {} : { seed }), ...(state === undefined ? {} : { state: state as Json }) }; // out of JSON.parse
+}

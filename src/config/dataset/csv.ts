@@ -1,0 +1,148 @@
+import { RECORD_LIMIT, TOO_LONG, type RawRecord } from './record.ts';
+import { textChunks } from './text.ts';
+
+interface Row {
+  readonly line: number;
+  readonly cells: string[];
+  readonly problem?: { readonly column: number; readonly message: string; readonly mend: string };
+}
+
+/**
+ * Comma-separated values as RFC 4180 has them: a header, quotes doubled inside quotes, line breaks inside quotes; a
+ * row ends with LF, CRLF or CR. Each record is an object of texts. Blank lines are nothing. Throws NotUtf8.
+ */
+export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
+  let header: string[] | undefined;
+  let number = 0;
+  for await (const row of csvRows(bytes)) {
+    if (row.cells.length === 1 && row.cells[0] === '' && row.problem === undefined) continue;
+    if (header === undefined) {
+      header = row.cells.map((cell) => cell.trim());
+      const error = row.problem ?? headerError(header);
+      if (error === undefined) continue;
+      yield { line: row.line, column: 1, number: 1, error };
+      return;
+    }
+    number++;
+    const error = row.problem ?? widthError(header, row.cells);
+    if (error !== undefined) {
+      yield { line: row.line, column: row.problem?.column ?? 1, number, error: { message: error.message, mend: error.mend } };
+      continue;
+    }
+    yield { line: row.line, column: 1, number, value: Object.fromEntries(header.map((name, index) => [name, row.cells[index] ?? ''])) };
+  }
+  if (header === undefined) yield { line: 1, column: 1, number: 1, error: { message: 'the file is empty', mend: 'The first line of a CSV file names its columns.' } };
+}
+
+function headerError(header: readonly string[]): { message: string; mend: string } | undefined {
+  const other = ['\t', ';', '|'].find((separator) => header.length === 1 && header[0]?.includes(separator) === true);
+  if (other !== undefined) {
+    return { message: `the columns are separated by ${other === '\t' ? 'tabs' : `\`${other}\``}, not by commas`, mend: 'Save the file as CSV with commas.' };
+  }
+  const empty = header.indexOf('');
+  if (empty !== -1) return { message: `column ${empty + 1} has no name`, mend: 'Name every column in the first line.' };
+  const twice = header.find((name, index) => header.indexOf(name) !== index);
+  return twice === undefined ? undefined : { message: `two columns are called \`${twice}\``, mend: 'Rename one of them.' };
+}
+
+function widthError(header: readonly string[], cells: readonly string[]): { message: string; mend: string } | undefined {
+  if (cells.length === header.length) return undefined;
+  return {
+    message: `this row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header ${header.length}`,
+    mend: cells.length > header.length ? 'Put a cell with a comma in it in double quotes.' : 'Add the missing commas; an empty cell is nothing between two commas.',
+  };
+}
+
+/** A quote inside a cell that does not begin with one is an ordinary character. */
+const PLAIN_END = /[,\r\n]/g;
+
+/** The state machine over characters: start of a cell, in a plain one, in a quoted one, behind its closing quote. */
+async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
+  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
+  let cells: string[] = [];
+  let cell = '';
+  let line = 1; // where the row began
+  let breaks = 0; // line breaks since then, all in quotes
+  let column = 1;
+  let size = 0;
+  let problem: Row['problem'];
+  let afterReturn = false;
+
+  const endCell = (): void => {
+    cells.push(cell);
+    cell = '';
+    state = 'start';
+  };
+  const endRow = (): Row => {
+    endCell();
+    const row: Row = problem === undefined ? { line, cells } : { line, cells, problem };
+    line += breaks + 1;
+    cells = [];
+    breaks = 0;
+    column = 1;
+    size = 0;
+    problem = undefined;
+    return row;
+  };
+
+  for await (const chunk of textChunks(bytes)) {
+    let at = 0;
+    while (at < chunk.length) {
+      const character = chunk.charAt(at);
+      if (afterReturn) {
+        afterReturn = false;
+        if (character === '\n') {
+          at++;
+          continue;
+        }
+      }
+      if (state === 'quoted') {
+        // Everything up to the next quote belongs to the cell.
+        const quote = chunk.indexOf('"', at);
+        const end = quote === -1 ? chunk.length : quote;
+        const piece = chunk.slice(at, end);
+        size += piece.length;
+        if (size > RECORD_LIMIT) problem ??= { column: 1, ...TOO_LONG };
+        else cell += piece;
+        for (let found = piece.indexOf('\n'); found !== -1; found = piece.indexOf('\n', found + 1)) breaks++;
+        if (quote !== -1) state = 'closed';
+        column += end - at + 1;
+        at = end + 1;
+        continue;
+      }
+      if (character === ',') {
+        endCell();
+      } else if (character === '\n' || character === '\r') {
+        afterReturn = character === '\r';
+        at++;
+        yield endRow();
+        continue;
+      } else if (character === '"' && state === 'start') {
+        state = 'quoted';
+      } else if (character === '"' && state === 'closed') {
+        cell += '"'; // a doubled quote is one
+        state = 'quoted';
+      } else {
+        if (state === 'closed') {
+          problem ??= { column, message: 'there is text behind the closing quote of a cell', mend: 'Double the quotes inside a quoted cell: "he said ""yes""".' };
+        }
+        state = 'plain';
+        PLAIN_END.lastIndex = at;
+        const end = PLAIN_END.exec(chunk)?.index ?? chunk.length;
+        size += end - at;
+        if (size > RECORD_LIMIT) problem ??= { column: 1, ...TOO_LONG };
+        else cell += chunk.slice(at, end);
+        column += end - at;
+        at = end;
+        continue;
+      }
+      at++;
+      column++;
+    }
+  }
+  if (state === 'quoted') {
+    yield { line, cells, problem: { column: 1, message: 'a quote that is opened in this row is never closed', mend: 'Close it, or double it if it belongs to the text.' } };
+  } else if (cells.length > 0 || cell !== '' || state !== 'start') {
+    yield endRow();
+  }
+}

@@ -1,0 +1,151 @@
+import { parseRecord, RECORD_LIMIT, TOO_LONG, type RawRecord } from './record.ts';
+import { textChunks } from './text.ts';
+
+const IN_STRING = /["\\]/g;
+const BETWEEN = /["[\]{},]/g;
+
+/**
+ * One JSON array, cut into its elements without ever holding more than one of them: only quotes and brackets are
+ * looked at, each element is then parsed by itself, so a broken one does not hide those behind it. Throws NotUtf8.
+ */
+export async function* jsonArrayRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
+  const splitter = new ArraySplitter();
+  for await (const chunk of textChunks(bytes)) yield* splitter.push(chunk);
+  yield* splitter.end();
+}
+
+class ArraySplitter {
+  /** 0 = before or behind the array, 1 = between its elements. */
+  #depth = 0;
+  #inString = false;
+  /** A piece ended with a backslash, which escapes what comes next. */
+  #escaped = false;
+  #state: 'before' | 'inside' | 'behind' | 'broken' = 'before';
+  #line = 1;
+  /** Column of the next character. */
+  #column = 1;
+  #held: string[] = [];
+  #length = 0;
+  #blank = true;
+  #from = { line: 1, column: 1 };
+  #number = 0;
+
+  *push(chunk: string): Generator<RawRecord> {
+    let at = 0;
+    while (at < chunk.length && this.#state !== 'broken') {
+      if (this.#state === 'inside') {
+        at = yield* this.#elements(chunk, at);
+      } else {
+        yield* this.#outside(chunk.charAt(at));
+        at++;
+      }
+    }
+  }
+
+  /** From `at`, which lies in an element or between two of them, to the end of the array or of the piece; gives where that is. */
+  *#elements(chunk: string, start: number): Generator<RawRecord, number> {
+    let from = start; // what is not taken yet begins here
+    let at = start;
+    if (this.#escaped) {
+      this.#escaped = false;
+      at++;
+    }
+    for (;;) {
+      const interesting = this.#inString ? IN_STRING : BETWEEN;
+      interesting.lastIndex = at;
+      const stop = interesting.exec(chunk)?.index;
+      if (stop === undefined) break;
+      at = stop + 1;
+      switch (chunk.charAt(stop)) {
+        case '\\':
+          this.#escaped = at === chunk.length;
+          at++;
+          break;
+        case '"':
+          this.#inString = !this.#inString;
+          break;
+        case '{':
+        case '[':
+          this.#depth++;
+          break;
+        default: {
+          const comma = chunk.charAt(stop) === ',';
+          if (!comma) this.#depth--;
+          if (this.#depth > (comma ? 1 : 0)) break;
+          this.#take(chunk.slice(from, stop));
+          from = at;
+          if (comma || !this.#blank) yield this.#element();
+          this.#column++;
+          if (comma) break;
+          this.#state = 'behind';
+          return at;
+        }
+      }
+    }
+    this.#take(chunk.slice(from));
+    return chunk.length;
+  }
+
+  *end(): Generator<RawRecord> {
+    if (this.#state === 'before') {
+      yield this.#broken('the file is empty', 'A JSON dataset is one array of objects: [ {…}, {…} ].');
+    } else if (this.#state === 'inside') {
+      yield this.#broken('the array is not closed: the file ends in the middle', 'Is the file cut off? Close texts, objects and the array.');
+    }
+  }
+
+  *#outside(character: string): Generator<RawRecord> {
+    this.#advance(character);
+    if (character.trim() === '') return;
+    if (this.#state === 'before' && character === '[') {
+      this.#state = 'inside';
+      this.#depth = 1;
+      return;
+    }
+    this.#column--;
+    yield this.#state === 'before'
+      ? this.#broken('a JSON dataset is one array of objects, and this does not begin with [', character === '{' ? 'Put [ ] around the objects; one object per line is JSON Lines, which is called .jsonl.' : 'Write [ {…}, {…} ].')
+      : this.#broken('there is more text behind the end of the array', 'Remove what follows the closing ].');
+  }
+
+  #element(): RawRecord {
+    const at = { ...this.#from, number: ++this.#number };
+    const record = this.#blank ? { line: this.#line, column: this.#column, number: at.number, error: { message: 'there is nothing before this comma', mend: 'Remove the comma.' } }
+      : this.#length > RECORD_LIMIT ? { ...at, error: TOO_LONG }
+        : parseRecord(this.#held.join(''), at);
+    this.#held = [];
+    this.#length = 0;
+    this.#blank = true;
+    return record;
+  }
+
+  #take(piece: string): void {
+    let kept = piece;
+    if (this.#blank) {
+      kept = piece.trimStart();
+      this.#advance(piece.slice(0, piece.length - kept.length));
+      if (kept === '') return;
+      this.#blank = false;
+      this.#from = { line: this.#line, column: this.#column };
+    }
+    this.#length += kept.length;
+    if (this.#length > RECORD_LIMIT) this.#held = [];
+    else this.#held.push(kept);
+    this.#advance(kept);
+  }
+
+  #advance(text: string): void {
+    const last = text.lastIndexOf('\n');
+    if (last === -1) {
+      this.#column += text.length;
+    } else {
+      this.#line += text.split('\n').length - 1;
+      this.#column = text.length - last;
+    }
+  }
+
+  #broken(message: string, mend: string): RawRecord {
+    this.#state = 'broken';
+    return { line: this.#line, column: this.#column, number: this.#number + 1, error: { message, mend } };
+  }
+}

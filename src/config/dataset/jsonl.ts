@@ -1,0 +1,12 @@
+import { parseRecord, RECORD_LIMIT, TOO_LONG, type RawRecord } from './record.ts';
+import { linesOf } from './text.ts';
+
+/** JSON Lines: one JSON value per line; blank lines are nothing. Throws NotUtf8. */
+export async function* jsonlRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
+  let number = 0;
+  for await (const { text, line } of linesOf(bytes, RECORD_LIMIT)) {
+    if (text?.trim() === '') continue;
+    number++;
+    yield text === undefined ? { line, column: 1, number, error: TOO_LONG } : parseRecord(text, { line, column: 1, number });
+  }
+}

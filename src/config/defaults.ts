@@ -1,0 +1,18 @@
+/** What holds when a file does not say otherwise. The only place of these values. Times in seconds. */
+export const DEFAULTS = {
+  attempts: 1,
+  seed: 0,
+  limits: { steps: 30, seconds: 900, tool_seconds: 120, tokens: 200_000 },
+  context: { reasoning: 'keep', tool_result_tokens: 8000, overflow: 'fail' },
+  capture: { token_ids: false, logprobs: false },
+  endpoint_wait: 600,
+  retry: { infrastructure: 3 },
+  hold_limit: 3600,
+  order: 'breadth',
+  priority: 0,
+  concurrency: 'auto',
+  target: 'local',
+  offset: 0,
+  answer: 'last_message',
+  scorer: { ignore_case: false, flags: '', abs: 1e-9, rel: 1e-6, ignore_order: false, export: 'score', pass: 0.5 },
+} as const;

@@ -1,0 +1,28 @@
+/** JSON Schemas of the users' files, for other editors and for what a hover says. */
+import { z } from 'zod';
+import type { JsonObject } from '../common/json.ts';
+import { agentFile } from './schema/agentFile.ts';
+import { batchFile } from './schema/batchFile.ts';
+import { worldFile } from './schema/worldFile.ts';
+
+export type FileKind = 'agent' | 'batch' | 'world';
+
+const SCHEMAS = { agent: agentFile, batch: batchFile, world: worldFile } as const;
+
+const TITLES: Readonly<Record<FileKind, string>> = {
+  agent: 'Rollout Studio: agent', batch: 'Rollout Studio: batch', world: 'Rollout Studio: world',
+};
+
+/** Draft 7, which all editors read, of what a user writes (before defaults and units). */
+export function jsonSchema(kind: FileKind): JsonObject {
+  return { title: TITLES[kind], ...(z.toJSONSchema(SCHEMAS[kind], { io: 'input', target: 'draft-7' }) as JsonObject) }; // plain JSON by its documentation
+}
+
+export function jsonSchemas(): Record<FileKind, JsonObject> {
+  return { agent: jsonSchema('agent'), batch: jsonSchema('batch'), world: jsonSchema('world') };
+}
+
+/** The kind a file's name tells: `*.agent.yaml`, `*.batch.yml`, `*.world.json`; undefined when it tells none. */
+export function fileKind(path: string): FileKind | undefined {
+  return /\.(agent|batch|world)\.(?:ya?ml|json)$/i.exec(path)?.[1]?.toLowerCase() as FileKind | undefined; // the pattern names kinds only
+}

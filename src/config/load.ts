@@ -1,0 +1,167 @@
+/**
+ * Reads what a user wrote, with everything it names, and tells all problems of all files at once. Pure over `Files`:
+ * runs in the command line, in a language server and in tests alike.
+ */
+import { StudioError } from '../common/errors.ts';
+import type { Files } from './files.ts';
+import { checkPattern, MODULE_ENDINGS, readAgent, type LoadedAgent } from './load/agent.ts';
+import { readDataset, type DatasetLook } from './load/dataset.ts';
+import { checkModel } from './load/model.ts';
+import { checkPlaceholders } from './load/placeholders.ts';
+import { Reading, type PromptText } from './load/reading.ts';
+import { readWorld, type LoadedWorld } from './load/world.ts';
+import { basename, dirname } from './paths.ts';
+import { batchFile, type BatchFile, type ScorerSection } from './schema/batchFile.ts';
+import type { ParsedFile } from './source/parse.ts';
+import { hasErrors, sortProblems, type Problem } from './source/problem.ts';
+
+export interface LoadOptions {
+  /** Folder that paths in submissions are relative to. Absent: the folder of the loaded file. */
+  readonly root?: string;
+  /** Name of the batch. Absent: that of its file without ending. */
+  readonly name?: string;
+  readonly attempts?: number;
+  readonly seed?: number;
+  readonly concurrency?: number | 'auto';
+  /** Most tasks. */
+  readonly limit?: number;
+  /** Only the tasks with these ids; `limit` and `offset` of the file then count for nothing. */
+  readonly tasks?: readonly string[];
+  /** Most records of the dataset that are looked at now; the others are checked while they are sent. */
+  readonly records?: number;
+}
+
+const RECORDS = 10_000;
+
+export interface LoadedBatch {
+  readonly path: string;
+  readonly root: string;
+  readonly name: string;
+  readonly parsed: ParsedFile;
+  /** Defaults and the caller's options put in. */
+  readonly file: BatchFile;
+  readonly agent: LoadedAgent;
+  readonly world?: LoadedWorld;
+  /** Of a judge. */
+  readonly rubric?: PromptText;
+  readonly dataset: DatasetLook;
+}
+
+export interface Loaded<T> {
+  /** Absent when there is an error among the problems. */
+  readonly value?: T;
+  readonly problems: readonly Problem[];
+}
+
+export async function loadAgent(files: Files, path: string): Promise<Loaded<LoadedAgent>> {
+  const reading = new Reading(files);
+  const parts = await readAgent(reading, files.absolute(path));
+  if (parts?.prompt !== undefined) checkPlaceholders(reading, parts.parsed, ['prompt'], parts.prompt, [], { mayKnowAnswer: false });
+  return finish(reading, parts?.agent);
+}
+
+export async function loadWorld(files: Files, path: string): Promise<Loaded<LoadedWorld>> {
+  const reading = new Reading(files);
+  const parts = await readWorld(reading, files.absolute(path));
+  if (parts?.userPrompt !== undefined) checkPlaceholders(reading, parts.parsed, ['user', 'prompt'], parts.userPrompt, [], { mayKnowAnswer: true });
+  return finish(reading, parts?.world);
+}
+
+/** Throws StudioError `usage` for options that no file could have. */
+export async function loadBatch(files: Files, path: string, options: LoadOptions = {}): Promise<Loaded<LoadedBatch>> {
+  checkOptions(options);
+  const reading = new Reading(files);
+  const absolute = files.absolute(path);
+  const parsed = await reading.parse(absolute);
+  if (parsed === undefined) return finish<LoadedBatch>(reading, undefined);
+  const { value, complete } = reading.check(parsed, batchFile);
+
+  const agentPath = value.agent === undefined ? undefined : await reading.locate(parsed, ['agent'], value.agent);
+  const agent = agentPath === undefined ? undefined : await readAgent(reading, agentPath, { parsed, at: ['agent'] });
+  const worldPath = value.world === undefined ? undefined : await reading.locate(parsed, ['world'], value.world);
+  const world = worldPath === undefined ? undefined : await readWorld(reading, worldPath, { parsed, at: ['world'] });
+  const dataset = value.dataset === undefined ? undefined : await readDataset(reading, parsed, value.dataset, {
+    records: options.records ?? RECORDS,
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
+    ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
+  });
+  const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
+
+  if (agent?.prompt !== undefined) checkPlaceholders(reading, agent.parsed, ['prompt'], agent.prompt, dataset?.head ?? [], { mayKnowAnswer: false });
+  if (world?.userPrompt !== undefined) checkPlaceholders(reading, world.parsed, ['user', 'prompt'], world.userPrompt, dataset?.head ?? [], { mayKnowAnswer: true });
+  checkTogether(reading, parsed, value, options);
+  if (agent !== undefined && typeof agent.value.answer === 'object' && agent.value.answer.tool !== undefined && agent.value.tools?.length === 0 && !parsed.has(['world'])) {
+    reading.tell(agent.parsed, ['answer', 'tool'], { code: 'conflict', message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`, mend: 'Add `tools:` with one of that name, or write `answer: last_message`.' });
+  }
+
+  const worldReady = complete?.world === undefined || world?.world !== undefined;
+  const rubricReady = complete?.scorer.kind !== 'judge' || rubric !== undefined;
+  if (complete === undefined || agent?.agent === undefined || dataset === undefined || !worldReady || !rubricReady) return finish<LoadedBatch>(reading, undefined);
+  const { attempts, seed, concurrency } = options;
+  return finish<LoadedBatch>(reading, {
+    path: absolute, root: options.root === undefined ? dirname(absolute) : files.absolute(options.root),
+    name: options.name ?? basename(absolute).replace(/\.batch\.\w+$/i, ''), parsed,
+    file: { ...complete, ...(attempts === undefined ? {} : { attempts }), ...(seed === undefined ? {} : { seed }), ...(concurrency === undefined ? {} : { concurrency }) },
+    agent: agent.agent, dataset,
+    ...(world?.world === undefined ? {} : { world: world.world }), ...(rubric === undefined ? {} : { rubric }),
+  });
+}
+
+function finish<T>(reading: Reading, value: T | undefined): Loaded<T> {
+  const problems = sortProblems(reading.problems);
+  return value === undefined || hasErrors(problems) ? { problems } : { value, problems };
+}
+
+/** Gives a judge's rubric. */
+async function checkScorer(reading: Reading, parsed: ParsedFile, scorer: ScorerSection, dataset: DatasetLook | undefined): Promise<PromptText | undefined> {
+  switch (scorer.kind) {
+    case 'world':
+      if (!parsed.has(['world'])) {
+        reading.tell(parsed, ['scorer', 'kind'], { code: 'conflict', message: 'the scorer is the world\'s verifier, but the batch has no `world`', mend: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.' });
+      }
+      return undefined;
+    case 'module':
+      await reading.locate(parsed, ['scorer', 'module'], scorer.module, MODULE_ENDINGS);
+      return undefined;
+    case 'regex':
+      checkPattern(reading, parsed, ['scorer', 'pattern'], scorer.pattern, scorer.flags);
+      return undefined;
+    case 'judge':
+      checkModel(reading, parsed, ['scorer', 'model'], scorer.model);
+      return reading.prompt(parsed, ['scorer', 'rubric'], scorer.rubric);
+    case 'exact':
+    case 'contains':
+    case 'number':
+    case 'json':
+      if (dataset !== undefined && dataset.tasks > 0 && !dataset.answers) {
+        reading.tell(parsed, ['scorer', 'kind'], { code: 'conflict', message: `\`${scorer.kind}\` compares with expected answers, but ${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`, mend: 'Name their column by `dataset.answer`, or choose another scorer.' });
+      }
+      return undefined;
+  }
+}
+
+/** Settings of the batch that contradict each other, or that this version cannot do. */
+function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<BatchFile>, options: LoadOptions): void {
+  const { target, stop, attempts, notify } = value;
+  if (target !== undefined && target !== 'local') {
+    reading.tell(parsed, ['target'], { code: 'not_yet', message: `the target \`${target}\` is a cluster; clusters are not yet available`, mend: 'Write `target: local`, or remove the key.' });
+  }
+  const passes = stop?.passes_per_task;
+  if (passes !== undefined && attempts !== undefined && options.attempts === undefined && passes > attempts) {
+    reading.tell(parsed, ['stop', 'passes_per_task'], { code: 'conflict', message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`, mend: 'Raise `attempts` or lower `passes_per_task`.' });
+  }
+  if (notify !== undefined && !notify.url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(notify.url)) {
+    reading.tell(parsed, ['notify', 'url'], { code: 'value', message: '`notify.url` must be an http or https URL', mend: 'Write for example `https://example.org/hook`.' });
+  }
+}
+
+function checkOptions(options: LoadOptions): void {
+  const whole = (name: string, value: number | undefined, least: number): void => {
+    if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
+    throw new StudioError('usage', `${name} must be a whole number, ${least} or more, not ${String(value)}.`, { mend: `Give for example ${least + 1}.` });
+  };
+  whole('attempts', options.attempts, 1);
+  whole('seed', options.seed, 0);
+  whole('limit', options.limit, 1);
+  if (options.concurrency !== 'auto') whole('concurrency', options.concurrency, 1);
+}

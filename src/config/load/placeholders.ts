@@ -1,0 +1,48 @@
+import type { DatasetItem } from '../dataset/dataset.ts';
+import { fieldNames, placeholdersOf, taskField } from '../prompt.ts';
+import type { ParsedFile, Path } from '../source/parse.ts';
+import type { Problem } from '../source/problem.ts';
+import { closest } from '../source/suggest.ts';
+import type { PromptText, Reading } from './reading.ts';
+
+/** Checks `{{task.*}}` of a prompt against the first tasks it will be filled in for; without any only their form. */
+export function checkPlaceholders(reading: Reading, parsed: ParsedFile, at: Path, prompt: PromptText, tasks: readonly DatasetItem[], options: { mayKnowAnswer: boolean }): void {
+  const tell = (place: { offset: number; length: number }, what: Pick<Problem, 'message' | 'mend' | 'severity'>): void => {
+    const problem: Problem = prompt.path === undefined
+      ? parsed.problem(at, { code: 'placeholder', ...what })
+      : { file: prompt.path, ...lineAndColumn(prompt.text, place.offset, place.length), code: 'placeholder', ...what };
+    reading.add(parsed, problem);
+  };
+  const names = new Set(tasks.flatMap(({ task }) => fieldNames(task)));
+  for (const placeholder of placeholdersOf(prompt.text)) {
+    const { path } = placeholder;
+    if (path === '') {
+      tell(placeholder, { severity: 'error', message: '`{{task.}}` names nothing', mend: 'Write for example {{task.question}}.' });
+      continue;
+    }
+    const without = tasks.filter(({ task }) => taskField(task, path) === undefined);
+    const [first] = without;
+    if (first !== undefined) {
+      const all = without.length === tasks.length;
+      const near = names.has(`meta.${path}`) ? `meta.${path}` : closest(path, names);
+      tell(placeholder, {
+        severity: 'error', message: `\`{{task.${path}}}\`: ${all ? 'tasks have' : `task \`${first.task.id}\` (line ${first.line}) has`} no \`${path}\``,
+        mend: near === undefined || near === path ? (all ? `They have ${[...names].join(', ')}.` : 'Give it to every record, null if there is nothing to say.') : `Did you mean \`{{task.${near}}}\`?`,
+      });
+    } else if (path === 'answer' && !options.mayKnowAnswer) {
+      tell(placeholder, { severity: 'warning', message: '`{{task.answer}}` tells the agent the expected answer', mend: 'Remove it, unless that is what you want.' });
+    }
+  }
+  for (const match of prompt.text.matchAll(/\{\{\s*([\w ]+?)\s*\}\}/g)) {
+    const name = [match[1] ?? '', `meta.${match[1] ?? ''}`].find((path) => names.has(path));
+    if (name === undefined) continue;
+    tell({ offset: match.index, length: match[0].length }, { severity: 'warning', message: `\`${match[0]}\` is not replaced by anything`, mend: `Write {{task.${name}}}.` });
+  }
+}
+
+function lineAndColumn(text: string, offset: number, length: number): Pick<Problem, 'line' | 'column' | 'endLine' | 'endColumn'> {
+  const before = text.slice(0, offset);
+  const line = before.split('\n').length;
+  const column = offset - before.lastIndexOf('\n');
+  return { line, column, endLine: line, endColumn: column + length };
+}

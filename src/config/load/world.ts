@@ -1,0 +1,51 @@
+import { WORLD_KINDS, worldFile, type WorldFile } from '../schema/worldFile.ts';
+import type { ParsedFile } from '../source/parse.ts';
+import { MODULE_ENDINGS } from './agent.ts';
+import { checkModel } from './model.ts';
+import type { Mention, PromptText, Reading } from './reading.ts';
+
+export interface LoadedWorld {
+  readonly path: string;
+  readonly parsed: ParsedFile;
+  readonly file: WorldFile & { readonly module: string };
+  readonly userPrompt?: PromptText;
+}
+
+export interface WorldParts {
+  readonly parsed: ParsedFile;
+  readonly userPrompt: PromptText | undefined;
+  /** Absent when something is wrong with it. */
+  readonly world: LoadedWorld | undefined;
+}
+
+export async function readWorld(reading: Reading, path: string, by?: Mention): Promise<WorldParts | undefined> {
+  const parsed = await reading.parse(path, by);
+  if (parsed === undefined) return undefined;
+  const kind = laterKind(parsed.value);
+  if (kind !== undefined) {
+    // The keys of such a world are not known here, so nothing else can be said about the file.
+    reading.tell(parsed, ['kind'], { code: 'not_yet', message: `worlds of kind \`${kind}\` are not yet available`, mend: 'Use `kind: module` with a TypeScript or JavaScript module.' });
+    return undefined;
+  }
+  const { value, complete } = reading.check(parsed, worldFile);
+  if (value.perturb !== undefined && value.perturb.length > 0) {
+    reading.tell(parsed, ['perturb'], { code: 'not_yet', message: '`perturb` is not yet available', mend: 'Remove it; faults can be put into the functions of the module until then.' }, 'key');
+  }
+  let found: string | undefined;
+  if (value.module !== undefined) found = await reading.locate(parsed, ['module'], value.module, MODULE_ENDINGS);
+  else if (!parsed.has(['module'])) reading.tell(parsed, [], { code: 'missing', message: '`module` is missing', mend: 'Add `module: library.ts`, the module that exports `open`.' });
+  let userPrompt: PromptText | undefined;
+  if (value.user !== undefined) {
+    checkModel(reading, parsed, ['user', 'model'], value.user.model);
+    userPrompt = await reading.prompt(parsed, ['user', 'prompt'], value.user.prompt);
+  }
+  const { module } = value;
+  const whole = complete !== undefined && module !== undefined && found !== undefined && (complete.user === undefined || userPrompt !== undefined);
+  const world = whole ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) } : undefined;
+  return { parsed, userPrompt, world };
+}
+
+function laterKind(value: unknown): string | undefined {
+  const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
+  return WORLD_KINDS.find((known) => known === kind && known !== 'module');
+}

@@ -1,0 +1,239 @@
+/** Checks a parsed file against its schema and says in plain words what is wrong. See `schema/values.ts` for the texts. */
+import { z } from 'zod';
+import type { ParsedFile, Path } from './parse.ts';
+import type { Problem, ProblemCode } from './problem.ts';
+import { looksSecret } from './secrets.ts';
+import { closest } from './suggest.ts';
+
+export interface Validated<T> {
+  /** Every top-level member that is right, defaults put in; so other checks go on beside an error. */
+  readonly value: Partial<T>;
+  /** The whole, when nothing is wrong. */
+  readonly complete: T | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** Never throws. A file whose root is no group of keys gives one problem. */
+export function validate<S extends z.ZodRawShape>(parsed: ParsedFile, schema: z.ZodObject<S>): Validated<z.output<z.ZodObject<S>>> {
+  const raw = parsed.value;
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    const empty = raw === undefined || raw === null;
+    if (empty && parsed.problems.length > 0) return { value: {}, complete: undefined, problems: [] };
+    const problem = parsed.problem([], {
+      code: 'type', message: empty ? 'the file is empty' : `the file must be a group of keys, not ${found(raw)}`,
+      mend: `Begin with \`version: 1\`; the keys are ${Object.keys(schema.shape).join(', ')}.`,
+    });
+    return { value: {}, complete: undefined, problems: [problem] };
+  }
+  const explainer = new Explainer(parsed, schema);
+  const members = raw as Readonly<Record<string, unknown>>; // a mapping: checked above
+  const unknown = Object.keys(members).filter((key) => !Object.hasOwn(schema.shape, key));
+  explainer.unknownKeys([], unknown, Object.keys(schema.shape));
+  const value: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries<z.core.$ZodType>(schema.shape)) {
+    const result = z.safeParse(member, Object.hasOwn(members, key) ? members[key] : undefined, { error: expectation });
+    if (result.success) {
+      if (result.data !== undefined) value[key] = result.data;
+    } else {
+      for (const issue of result.error.issues) explainer.explain(issue, [key]);
+    }
+  }
+  const problems = explainer.problems();
+  // Each member came out of the schema of its own key, which is what these types say.
+  const typed = value as Partial<z.output<z.ZodObject<S>>>;
+  const complete = problems.length === 0 ? (typed as z.output<z.ZodObject<S>>) : undefined;
+  return { value: typed, complete, problems };
+}
+
+const GROUP = 'a group of keys';
+
+const PLAIN: Readonly<Record<string, string>> = {
+  string: 'text', number: 'a number', int: 'a whole number', boolean: 'true or false', array: 'a list', object: GROUP, record: GROUP,
+};
+
+/** What is expected, where a schema has no text of its own. Of an unknown key: the names of the known ones. */
+function expectation(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(' ') : '';
+    case 'invalid_type':
+      return PLAIN[issue.expected] ?? 'something else';
+    case 'invalid_union':
+      return '';
+    default:
+      return 'another value';
+  }
+}
+
+class Explainer {
+  readonly #told: { readonly path: string; readonly problem: Problem }[] = [];
+  /** Keys that misspelt ones were taken for: these are not missing. */
+  readonly #misspelt = new Set<string>();
+  readonly #parsed: ParsedFile;
+  readonly #schema: z.ZodObject;
+
+  constructor(parsed: ParsedFile, schema: z.ZodObject) {
+    this.#parsed = parsed;
+    this.#schema = schema;
+  }
+
+  problems(): Problem[] {
+    return this.#told.filter(({ path, problem }) => problem.code !== 'missing' || !this.#misspelt.has(path)).map(({ problem }) => problem);
+  }
+
+  explain(issue: z.core.$ZodIssue, above: Path): void {
+    const path = [...above, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))];
+    switch (issue.code) {
+      case 'unrecognized_keys':
+        this.unknownKeys(path, issue.keys, issue.message.split(' '));
+        break;
+      case 'invalid_union':
+        this.#union(issue, path);
+        break;
+      case 'custom': {
+        const { mend, code } = issue.params ?? {};
+        if (typeof mend === 'string') this.#add(path, code as ProblemCode, issue.message, mend); // both set by `fault`
+        else this.#mismatch(path, issue.message);
+        break;
+      }
+      case 'invalid_value':
+        this.#mismatch(path, issue.message, { choices: issue.values.map(String) });
+        break;
+      case 'invalid_type':
+        this.#mismatch(path, issue.message, { type: issue.expected });
+        break;
+      default:
+        this.#mismatch(path, issue.message);
+    }
+  }
+
+  unknownKeys(path: Path, keys: readonly string[], known: readonly string[]): void {
+    for (const key of keys) {
+      const near = closest(key, known);
+      let mend: string;
+      if (near === undefined) {
+        mend = elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Known here: ${known.join(', ')}.`;
+      } else {
+        mend = `Did you mean \`${near}\`?`;
+        // Where one of several keys is needed, that is told of their parent.
+        this.#misspelt.add(pathText([...path, near])).add(pathText(path));
+      }
+      const where = path.length === 0 ? '' : ` in \`${pathText(path)}\``;
+      this.#add([...path, key], 'unknown_key', `unknown key \`${key}\`${where}`, mend, 'key');
+    }
+  }
+
+  #union(issue: z.core.$ZodIssueInvalidUnion, path: Path): void {
+    const discriminator = 'discriminator' in issue && typeof issue.discriminator === 'string' ? issue.discriminator : undefined;
+    if (discriminator !== undefined && issue.errors.length === 0) {
+      const choices = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
+      this.#mismatch(path, `one of ${choices.join(', ')}\n${choices[0] ?? ''}`, { choices });
+      return;
+    }
+    // The branch that was meant is the one whose kind of value it is: its errors lie deeper, or are about keys.
+    const meant = issue.errors
+      .filter((errors) => errors.every((error) => error.path.length > 0 || error.code === 'unrecognized_keys' || error.code === 'custom' || error.code === 'too_small'))
+      .sort((a, b) => a.length - b.length)[0];
+    if (meant === undefined || meant.length === 0) {
+      const words = issue.errors.flatMap((errors) => errors.slice(0, 1).map((error) => error.message.split('\n')[0] ?? ''));
+      this.#mismatch(path, issue.message === '' ? [...new Set(words)].join(' or ') : issue.message);
+      return;
+    }
+    for (const error of meant) this.explain(error, path);
+  }
+
+  #mismatch(path: Path, expected: string, hint: { choices?: readonly string[]; type?: string } = {}): void {
+    const [what = '', example] = expected.split('\n');
+    const value = valueAt(this.#parsed.value, path);
+    const key = path.at(-1);
+    const named = typeof key === 'string';
+    const write = (written: string): string => (named ? `\`${key}: ${written}\`` : `\`- ${written}\``);
+    const name = `\`${pathText(path)}\``;
+    if (value === undefined) {
+      const mend = example === undefined ? `Add \`${String(key)}:\` with ${what}.` : `Add ${write(example)}.`;
+      const problem = this.#parsed.problem(path.slice(0, -1), { code: 'missing', message: `${name} is missing`, mend }, 'key');
+      this.#told.push({ path: pathText(path), problem });
+      return;
+    }
+    if (value === null) {
+      this.#add(path, 'type', `${name} has no value, it must be ${what}`, `${example === undefined ? 'Give it one' : `Write for example ${write(example)}`}, or remove the key.`, 'key');
+      return;
+    }
+    let mend = what === GROUP ? 'Write its keys on lines of their own, indented below it.' : example === undefined ? `Give it ${what}.` : `Write for example ${write(example)}.`;
+    if (hint.choices !== undefined) {
+      const near = typeof value === 'string' ? closest(value, hint.choices) : undefined;
+      mend = near === value ? `Remove the quotes: ${write(near)}.` : near !== undefined ? `Did you mean \`${near}\`?` : `Write ${write(hint.choices[0] ?? '')}.`;
+    } else if ((hint.type === 'number' || hint.type === 'int') && typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))) {
+      mend = `Remove the quotes: ${write(value)}.`;
+    } else if (hint.type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
+      mend = `Put it in quotes: ${write(`"${String(value)}"`)}.`;
+    }
+    const secret = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env');
+    this.#add(path, hint.choices === undefined && typeof value === 'object' ? 'type' : hint.type === undefined ? 'value' : 'type',
+      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`, mend);
+  }
+
+  #add(path: Path, code: ProblemCode, message: string, mend: string, at: 'key' | 'value' = 'value'): void {
+    this.#told.push({ path: pathText(path), problem: this.#parsed.problem(path, { code, message, mend }, at) });
+  }
+}
+
+/** What a value is, for people; a text itself only when it is short and no secret. */
+export function found(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      if (value === '') return 'the empty text';
+      return value.length <= 40 && !value.includes('\n') && !looksSecret(value, true) ? `the text "${value}"` : 'this text';
+    case 'number':
+      return `the number ${String(value)}`;
+    case 'boolean':
+      return String(value);
+    default:
+      return Array.isArray(value) ? 'a list' : 'a group of keys';
+  }
+}
+
+/** `tools[0].mcp.url` */
+export function pathText(path: Path): string {
+  return path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value: unknown = root;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Readonly<Record<string | number, unknown>>)[step];
+  }
+  return value;
+}
+
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly oneOf?: readonly SchemaNode[];
+}
+
+/** What to say of a key that is known in another place of the file, e.g. `temperature`, whose home is `model.sampling`; `here` is where it stands. */
+function elsewhere(schema: z.ZodObject, key: string, here: string): string | undefined {
+  const places = new Map<string, string>(); // by key, the shallowest first
+  let level: [path: string, node: SchemaNode][] = [['', z.toJSONSchema(schema, { io: 'input' }) as SchemaNode]]; // of the shape its documentation gives
+  while (level.length > 0) {
+    const below: [string, SchemaNode][] = [];
+    for (const [path, node] of level) {
+      for (const [name, child] of Object.entries(node.properties ?? {})) {
+        if (path !== here && !places.has(name)) places.set(name, path);
+        below.push([path === '' ? name : `${path}.${name}`, child]);
+      }
+      if (node.items !== undefined) below.push([`${path}[]`, node.items]);
+      for (const child of [...(node.anyOf ?? []), ...(node.oneOf ?? [])]) below.push([path, child]);
+    }
+    level = below;
+  }
+  const home = places.get(key);
+  if (home !== undefined) return home === '' ? 'It belongs at the top of the file.' : `It belongs under \`${home}\`.`;
+  const near = closest(key, places.keys());
+  if (near === undefined) return undefined;
+  const path = places.get(near) ?? '';
+  return `Did you mean \`${path === '' ? near : `${path}.${near}`}\`?`;
+}

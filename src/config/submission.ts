@@ -1,0 +1,175 @@
+/**
+ * A submission: a batch as it is sent to a server. Self-contained and resolved; no server or worker reads the disk
+ * of the machine it came from. Its id is the sha256 of its canonical JSON. Tasks travel beside it, streamed.
+ *
+ * `${env:NAME}` stays as written in every string. The values travel apart as `secrets`, are put in by
+ * `resolveSecrets` in the worker (and in the server, for endpoints it asks), and are never part of the hash.
+ */
+import { z } from 'zod';
+import { hashOf } from '../common/hash.ts';
+import type { Json, JsonObject } from '../common/json.ts';
+
+const sha = z.string().regex(/^[0-9a-f]{64}$/);
+const json = z.unknown() as unknown as z.ZodType<Json>;
+const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
+
+/** A file's place, 1-based. `file` is relative to the workspace root, with `/`. */
+export const position = z.object({ file: z.string(), line: z.number().int().min(1), column: z.number().int().min(1) });
+
+export const submittedModel = z.object({
+  /** Replicas; one rollout stays with one while that is healthy. `demo:` (with an optional query) = the embedded demo model. */
+  endpoints: z.array(z.string()).min(1),
+  name: z.string(),
+  api_key: z.string().optional(),
+  headers: z.record(z.string(), z.string()),
+  sampling: z.object({
+    temperature: z.number().optional(), top_p: z.number().optional(), max_tokens: z.number().int().optional(),
+    stop: z.array(z.string()).optional(), extra: jsonObject.optional(),
+  }),
+  capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
+  /** Per million tokens. */
+  price: z.object({ input: z.number(), output: z.number(), cached: z.number().optional() }).optional(),
+  /** How long one call may wait for an endpoint that does not answer before the try is given up. */
+  endpoint_wait_seconds: z.number(),
+});
+export type SubmittedModel = z.infer<typeof submittedModel>;
+
+/** A user's TypeScript or JavaScript module, bundled by esbuild to one ES module with an external source map. */
+export const submittedModule = z.object({
+  /** As the user's files name it, relative to the workspace root, with `/`. */
+  file: z.string(),
+  /** Absolute path on the machine of submission: for the debugger, and only there. */
+  path: z.string().optional(),
+  bundle: sha,
+  map: sha,
+});
+export type SubmittedModule = z.infer<typeof submittedModule>;
+
+export const submittedTools = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('module'), module: submittedModule, position: position.optional() }),
+  z.object({
+    kind: z.literal('mcp'), name: z.string(), position: position.optional(),
+    server: z.union([
+      z.object({ command: z.string(), args: z.array(z.string()), env: z.record(z.string(), z.string()), cwd: z.string().optional() }),
+      z.object({ url: z.string(), headers: z.record(z.string(), z.string()) }),
+    ]),
+    /** One connection for all rollouts of a worker instead of one each. */
+    shared: z.boolean(),
+    /** Only these of its tools; absent = all. */
+    tools: z.array(z.string()).optional(),
+  }),
+  z.object({ kind: z.literal('builtin'), name: z.enum(['terminal', 'code', 'calculator', 'files']), position: position.optional() }),
+]);
+export type SubmittedTools = z.infer<typeof submittedTools>;
+
+export const answerRule = z.union([
+  z.object({ kind: z.literal('last_message') }),
+  z.object({ kind: z.literal('tool'), tool: z.string() }),
+  z.object({ kind: z.literal('tag'), tag: z.string() }),
+  z.object({ kind: z.literal('regex'), regex: z.string() }),
+]);
+export type AnswerRule = z.infer<typeof answerRule>;
+
+export const submittedAgent = z.object({
+  name: z.string(),
+  file: z.string(),
+  model: submittedModel,
+  /** With `{{task.*}}` placeholders left in. */
+  prompt: z.object({ text: z.string(), file: z.string().optional() }),
+  tools: z.array(submittedTools),
+  answer: answerRule,
+  context: z.object({
+    reasoning: z.enum(['keep', 'drop']),
+    /** A longer tool result is shortened in the middle; the whole stays in the log. */
+    tool_result_tokens: z.number().int(),
+    overflow: z.enum(['fail', 'drop_oldest', 'summarize']),
+  }),
+  limits: z.object({
+    steps: z.number().int(), seconds: z.number(), tool_seconds: z.number(), tokens: z.number().int(),
+  }),
+});
+export type SubmittedAgent = z.infer<typeof submittedAgent>;
+
+export const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
+
+export const submittedWorld = z.object({
+  name: z.string(), file: z.string(), kind: z.literal('module'), module: submittedModule,
+  user: submittedUser.optional(),
+  perturb: z.array(z.object({ when: z.string(), p: z.number(), effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']), args: jsonObject.optional() })),
+});
+export type SubmittedWorld = z.infer<typeof submittedWorld>;
+
+export const submittedScorer = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('exact') }),
+  z.object({ kind: z.literal('contains'), ignore_case: z.boolean() }),
+  /** The first group, or the whole match, of `pattern` in the answer is compared with the expected text; no expected = a match passes. */
+  z.object({ kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
+  z.object({ kind: z.literal('number'), abs: z.number(), rel: z.number() }),
+  z.object({ kind: z.literal('json'), ignore_order: z.boolean() }),
+  z.object({ kind: z.literal('module'), module: submittedModule, export: z.string() }),
+  z.object({ kind: z.literal('world') }),
+  z.object({ kind: z.literal('judge'), model: submittedModel, rubric: z.string(), pass: z.number() }),
+]);
+export type SubmittedScorer = z.infer<typeof submittedScorer>;
+
+/** An edit that a fork begins with (DESIGN section 6). */
+export const forkEdit = z.object({
+  of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }),
+  path: z.string(),
+  value: json,
+});
+export type ForkEdit = z.infer<typeof forkEdit>;
+
+export const submission = z.object({
+  version: z.literal(1),
+  /** The batch's name: that of its file without ending, unless told. */
+  name: z.string(),
+  file: z.string(),
+  agent: submittedAgent,
+  world: submittedWorld.optional(),
+  scorer: submittedScorer,
+  attempts: z.number().int().min(1),
+  seed: z.number().int().min(0),
+  stop: z.object({
+    passes_per_task: z.number().int().optional(),
+    /** Share of settled attempts that did not pass, 0 to 1; looked at from the 20th on. */
+    failures: z.number().optional(),
+    tokens: z.number().int().optional(),
+  }),
+  retry: z.object({ infrastructure: z.number().int() }),
+  order: z.enum(['breadth', 'depth']),
+  priority: z.number().int(),
+  concurrency: z.union([z.literal('auto'), z.number().int().min(1)]),
+  hold_limit_seconds: z.number(),
+  notify: z.object({ url: z.string() }).optional(),
+  /** Names of environment variables used in `${env:…}`; those in `shown` are no secrets (endpoints, model names). */
+  env: z.object({ names: z.array(z.string()), shown: z.array(z.string()) }),
+  /** What the user's code was. `dirty`: the work tree differed from the commit. */
+  git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
+  /** Version of the product that made it. */
+  product: z.string(),
+});
+export type Submission = z.infer<typeof submission>;
+
+/** The submission's id. */
+export function submissionSha(value: Submission): string {
+  return hashOf(value);
+}
+
+/** sha of what decides behaviour apart from code: agent, world, scorer. */
+export function configSha(value: Submission): string {
+  return hashOf({ agent: value.agent, world: value.world, scorer: value.scorer });
+}
+
+/** All user modules a submission names. */
+export function modulesOf(value: Submission): SubmittedModule[] {
+  const modules = value.agent.tools.flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
+  if (value.world !== undefined) modules.push(value.world.module);
+  if (value.scorer.kind === 'module') modules.push(value.scorer.module);
+  return modules;
+}
+
+/** sha of the user's code: the bundles of all modules. */
+export function codeSha(value: Submission): string {
+  return hashOf(modulesOf(value).map((module) => [module.file, module.bundle]).sort());
+}

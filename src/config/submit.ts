@@ -1,0 +1,286 @@
+/** From loaded files to what is sent to a server: see `submission.ts`. */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { StudioError } from '../common/errors.ts';
+import type { TaskRecord } from '../trace/task.ts';
+import type { FileTask } from './dataset/columns.ts';
+import { readTasks } from './dataset/dataset.ts';
+import { envNamesIn, resolveEnv } from './env.ts';
+import type { Files } from './files.ts';
+import type { LoadedBatch } from './load.ts';
+import { mcpName } from './load/agent.ts';
+import { endpointsOf, isEndpoint } from './load/model.ts';
+import { dirname, joinPath, relative } from './paths.ts';
+import type { ModelSection } from './schema/modelSection.ts';
+import type { ToolEntry } from './schema/toolEntry.ts';
+import type { ParsedFile, Path } from './source/parse.ts';
+import { problemsError, type Problem } from './source/problem.ts';
+import { textsOf, type TextAt } from './source/strings.ts';
+import { submission as submissionSchema, type AnswerRule, type Submission, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
+
+/** What `tools/bundle.ts` makes of a module. */
+export interface Bundle {
+  /** Relative to the workspace root, with `/`. */
+  readonly file: string;
+  readonly code: Uint8Array;
+  readonly map: Uint8Array;
+  readonly bundleSha: string;
+  readonly mapSha: string;
+}
+
+export interface SubmitPorts {
+  readonly files: Files;
+  /** Bundles the module at an absolute path. Throws StudioError `config` when it does not build. */
+  bundle(path: string): Promise<Bundle>;
+  /** The value of an environment variable, where one submits. */
+  env(name: string): string | undefined;
+  /** undefined outside of a repository. */
+  git(): Promise<{ readonly commit: string; readonly dirty: boolean } | undefined>;
+  /** Name and version of the product. */
+  readonly product: string;
+}
+
+/** Content for the server's blob store: in memory, or a file to read it from. */
+export type SubmissionBlob =
+  | { readonly sha: string; readonly media: string; readonly bytes: Uint8Array }
+  | { readonly sha: string; readonly media: string; readonly path: string };
+
+export interface BuiltSubmission {
+  readonly submission: Submission;
+  /** Values for `${env:…}` by name. Never stored with the submission. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Bundles, source maps, then the attachments of all tasks, each once. Can be gone through again. */
+  readonly blobs: AsyncIterable<SubmissionBlob>;
+  /** Streamed from the dataset. A record that is wrong ends it with StudioError `config`, with its place. Can be gone through again. */
+  readonly tasks: AsyncIterable<TaskRecord>;
+}
+
+/**
+ * Throws StudioError `config`, with all of them at once, for environment variables that are not set, and whatever
+ * bundling throws.
+ */
+export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): Promise<BuiltSubmission> {
+  const environment = collectEnvironment(loaded, ports);
+  const bundles = new Bundles(ports);
+  const { agent, world, file, root } = loaded;
+  const shown = (path: string): string => relative(root, path);
+  const git = await ports.git();
+  const scorer = await submittedScorer(loaded, bundles);
+  const built: Submission = {
+    version: 1,
+    name: loaded.name,
+    file: shown(loaded.path),
+    agent: {
+      name: agent.file.name,
+      file: shown(agent.path),
+      model: submittedModel(agent.file.model),
+      prompt: { text: agent.prompt.text, ...(agent.prompt.path === undefined ? {} : { file: shown(agent.prompt.path) }) },
+      tools: (await Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, loaded, ports.files, bundles)))).flat(),
+      answer: answerRule(agent.file.answer),
+      context: agent.file.context,
+      limits: agent.file.limits,
+    },
+    ...(world === undefined ? {} : {
+      world: {
+        name: world.file.name, file: shown(world.path), kind: 'module',
+        module: await bundles.add(joinPath(dirname(world.path), world.file.module)),
+        ...(world.file.user === undefined || world.userPrompt === undefined ? {} : { user: { model: submittedModel(world.file.user.model), prompt: world.userPrompt.text } }),
+        perturb: [],
+      },
+    }),
+    scorer,
+    attempts: file.attempts,
+    seed: file.seed,
+    stop: file.stop,
+    retry: file.retry,
+    order: file.order,
+    priority: file.priority,
+    concurrency: file.concurrency,
+    hold_limit_seconds: file.hold_limit,
+    ...(file.notify === undefined ? {} : { notify: file.notify }),
+    env: { names: environment.names, shown: environment.shown },
+    ...(git === undefined ? {} : { git }),
+    product: ports.product,
+  };
+  const attachments = new Attachments(ports.files);
+  return {
+    // Parsed once more: what leaves this machine is exactly what the other side accepts.
+    submission: submissionSchema.parse(built),
+    secrets: environment.secrets,
+    blobs: { [Symbol.asyncIterator]: () => blobs(loaded, ports.files, bundles, attachments) },
+    tasks: { [Symbol.asyncIterator]: () => tasks(loaded, ports.files, attachments) },
+  };
+}
+
+// ---- environment variables --------------------------------------------------------------------------------------
+
+function collectEnvironment(loaded: LoadedBatch, ports: SubmitPorts): { names: string[]; shown: string[]; secrets: Record<string, string> } {
+  const problems: Problem[] = [];
+  const secrets: Record<string, string> = {};
+  const open = new Set<string>();
+  const hidden = new Set<string>();
+  const sources = [loaded.agent.parsed, loaded.world?.parsed, loaded.parsed].filter((parsed) => parsed !== undefined);
+  for (const parsed of sources) {
+    for (const { path, text } of textsOf(parsed.value)) {
+      for (const name of envNamesIn(text)) {
+        (isShown(path) ? open : hidden).add(name);
+        const value = ports.env(name);
+        if (value === undefined || value === '') {
+          problems.push(parsed.problem(path, { code: 'env', message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`, mend: `Set ${name} where you submit, for example \`export ${name}=…\`.` }));
+        } else {
+          secrets[name] = value;
+        }
+      }
+    }
+  }
+  if (problems.length === 0) problems.push(...endpointProblems(loaded, secrets));
+  if (problems.length > 0) throw problemsError(problems, loaded.root);
+  const names = Object.keys(secrets).sort();
+  return { names, shown: names.filter((name) => open.has(name) && !hidden.has(name)), secrets };
+}
+
+/** Endpoints and names of models are no secrets. */
+function isShown(path: Path): boolean {
+  const at = path.lastIndexOf('model');
+  const key = at === -1 ? undefined : path[at + 1];
+  return key === 'endpoint' || key === 'name';
+}
+
+/** Endpoints that come from the environment are looked at once their value is known. */
+function endpointProblems(loaded: LoadedBatch, secrets: Readonly<Record<string, string>>): Problem[] {
+  const wrong = (parsed: ParsedFile, { path, text }: TextAt): Problem[] => {
+    const at = path.lastIndexOf('model');
+    if (at === -1 || path[at + 1] !== 'endpoint' || envNamesIn(text).length === 0 || isEndpoint(resolveEnv(text, secrets))) return [];
+    const names = envNamesIn(text).join(', ');
+    return [parsed.problem(path, { code: 'env', message: `with the value of ${names} this is no URL of an endpoint`, mend: 'Set it to, for example, http://localhost:8000/v1.' })];
+  };
+  return [loaded.agent.parsed, loaded.world?.parsed, loaded.parsed].filter((parsed) => parsed !== undefined)
+    .flatMap((parsed) => textsOf(parsed.value).flatMap((text) => wrong(parsed, text)));
+}
+
+// ---- sections ---------------------------------------------------------------------------------------------------
+
+function submittedModel(model: ModelSection): SubmittedModel {
+  return {
+    endpoints: endpointsOf(model), name: model.name, ...(model.api_key === undefined ? {} : { api_key: model.api_key }), headers: model.headers,
+    sampling: model.sampling as SubmittedModel['sampling'], // `extra` came out of YAML or JSON
+    capture: model.capture, ...(model.price === undefined ? {} : { price: model.price }), endpoint_wait_seconds: model.endpoint_wait,
+  };
+}
+
+async function submittedTools(entry: ToolEntry, index: number, loaded: LoadedBatch, files: Files, bundles: Bundles): Promise<SubmittedTools[]> {
+  const { path, parsed } = loaded.agent;
+  const { line, column } = parsed.valueRange(['tools', index]);
+  const position = { file: relative(loaded.root, path), line, column };
+  if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position }];
+  if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, position }));
+  const { command, args = [], env = {}, cwd, url = '', headers = {} } = entry.mcp ?? {};
+  return [{
+    kind: 'mcp', name: mcpName(entry), position, shared: entry.shared ?? false, ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+    server: command === undefined ? { url, headers }
+      : { command, args, env, ...(cwd === undefined ? {} : { cwd: cwd.includes('${') ? cwd : files.absolute(joinPath(dirname(path), cwd)) }) },
+  }];
+}
+
+function answerRule(answer: LoadedBatch['agent']['file']['answer']): AnswerRule {
+  if (answer === 'last_message') return { kind: 'last_message' };
+  if (answer.tool !== undefined) return { kind: 'tool', tool: answer.tool };
+  if (answer.tag !== undefined) return { kind: 'tag', tag: answer.tag };
+  if (answer.regex !== undefined) return { kind: 'regex', regex: answer.regex };
+  throw new StudioError('internal', 'An answer rule without content passed the check of its file.');
+}
+
+async function submittedScorer({ file, path, rubric }: LoadedBatch, bundles: Bundles): Promise<SubmittedScorer> {
+  const { scorer } = file;
+  switch (scorer.kind) {
+    case 'module':
+      return { kind: 'module', module: await bundles.add(joinPath(dirname(path), scorer.module)), export: scorer.export };
+    case 'judge':
+      return { kind: 'judge', model: submittedModel(scorer.model), rubric: rubric?.text ?? scorer.rubric, pass: scorer.pass };
+    default:
+      return scorer;
+  }
+}
+
+// ---- blobs and tasks --------------------------------------------------------------------------------------------
+
+/** Every module once, also when agent, world and scorer share it. */
+class Bundles {
+  readonly #ports: SubmitPorts;
+  readonly #made = new Map<string, Promise<Bundle>>();
+
+  constructor(ports: SubmitPorts) {
+    this.#ports = ports;
+  }
+
+  async add(path: string): Promise<SubmittedModule> {
+    const made = this.#made.get(path) ?? this.#ports.bundle(path);
+    this.#made.set(path, made);
+    const { file, bundleSha, mapSha } = await made;
+    return { file, path, bundle: bundleSha, map: mapSha };
+  }
+
+  async *blobs(): AsyncGenerator<SubmissionBlob> {
+    for (const made of this.#made.values()) {
+      const { code, map, bundleSha, mapSha } = await made;
+      yield { sha: bundleSha, media: 'text/javascript', bytes: code };
+      yield { sha: mapSha, media: 'application/json', bytes: map };
+    }
+  }
+}
+
+/** Attachments by what is in them; each file is read once. */
+class Attachments {
+  readonly #files: Files;
+  readonly #known = new Map<string, { sha: string; bytes: number }>();
+
+  constructor(files: Files) {
+    this.#files = files;
+  }
+
+  async of(path: string): Promise<{ sha: string; bytes: number }> {
+    const known = this.#known.get(path);
+    if (known !== undefined) return known;
+    const hash = sha256.create();
+    let bytes = 0;
+    for await (const chunk of this.#files.bytes(path)) {
+      hash.update(chunk);
+      bytes += chunk.length;
+    }
+    const made = { sha: bytesToHex(hash.digest()), bytes };
+    this.#known.set(path, made);
+    return made;
+  }
+}
+
+async function* blobs(loaded: LoadedBatch, files: Files, bundles: Bundles, attachments: Attachments): AsyncGenerator<SubmissionBlob> {
+  yield* bundles.blobs();
+  if (loaded.dataset.whole && !loaded.dataset.attachments) return;
+  const sent = new Set<string>();
+  for await (const task of fileTasks(loaded, files)) {
+    for (const { path } of task.files ?? []) {
+      const { sha } = await attachments.of(path);
+      if (sent.has(sha)) continue;
+      sent.add(sha);
+      yield { sha, media: 'application/octet-stream', path };
+    }
+  }
+}
+
+async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachments): AsyncGenerator<TaskRecord> {
+  for await (const task of fileTasks(loaded, files)) {
+    const { files: attached, ...rest } = task;
+    if (attached === undefined) {
+      yield rest;
+    } else {
+      yield { ...rest, files: await Promise.all(attached.map(async ({ name, path }) => ({ name, ...(await attachments.of(path)) }))) };
+    }
+  }
+}
+
+async function* fileTasks(loaded: LoadedBatch, files: Files): AsyncGenerator<FileTask> {
+  const stop = (problem: Problem): never => {
+    throw problemsError([problem], loaded.root);
+  };
+  for await (const { task } of readTasks(files, loaded.dataset.spec, stop)) yield task;
+}

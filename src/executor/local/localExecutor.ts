@@ -1,0 +1,174 @@
+/**
+ * Runs workers as child processes: starts them while a batch has queued rollouts, sees their end at once, starts
+ * others with a growing pause while they end badly, and takes them along when the server ends.
+ */
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorText } from '../../common/errors.ts';
+import type { Submission } from '../../config/submission.ts';
+import type { BatchRecord } from '../../store/store.ts';
+import type { Executor, ExecutorHost } from '../executor.ts';
+import { sizeOf } from './sizing.ts';
+import { isAlive, pidOf, WorkerProcess, type WorkerCommand, type WorkerEnd } from './workerProcess.ts';
+import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** A worker that lived so long was not hindered from starting. */
+const LIVED_MS = 30_000;
+/** A worker of an ended batch ends by itself. */
+const LEAVE_MS = 10_000;
+const DRAIN_MS = 2_000;
+const TERM_MS = 1_000;
+
+export interface LocalExecutorOptions {
+  readonly host: ExecutorHost;
+  readonly command: WorkerCommand;
+  /** Folder for working directories. */
+  readonly work: string;
+  readonly logFile: string;
+  /** `server.json`, where workers find a server that was started anew; undefined: they cannot. */
+  readonly discovery: string | undefined;
+  readonly cores?: number;
+}
+
+interface Batch {
+  readonly id: string;
+  readonly workers: Set<WorkerProcess>;
+  starting: boolean;
+  failures: number;
+  /** No new worker before this time. */
+  notBefore: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class LocalExecutor implements Executor {
+  readonly #options: LocalExecutorOptions;
+  readonly #cores: number;
+  readonly #batches = new Map<string, Batch>();
+  readonly #leftovers: Promise<void>;
+  #closed = false;
+
+  constructor(options: LocalExecutorOptions) {
+    this.#options = options;
+    this.#cores = options.cores ?? availableParallelism();
+    this.#leftovers = removeLeftovers(options.work).catch((error: unknown) => options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`));
+  }
+
+  wants(record: BatchRecord, submission: Submission): void {
+    const { queued, running } = record.row.counts;
+    if (this.#closed || queued === 0 || record.paused || record.stopping !== undefined) return;
+    const batch = this.#batch(record.row.batch);
+    const { workers, slots } = sizeOf(submission.concurrency, queued + running, this.#cores);
+    if (batch.starting || batch.workers.size >= workers) return;
+    const wait = batch.notBefore - performance.now();
+    if (wait > 0) {
+      batch.timer ??= setTimeout(() => {
+        batch.timer = undefined;
+        this.#options.host.look(batch.id);
+      }, wait);
+      return;
+    }
+    batch.starting = true;
+    void this.#start(batch, workers, slots).catch((error: unknown) => {
+      this.#options.host.log(`starting a worker for ${batch.id} failed: ${errorText(error)}`);
+      this.#failed(batch);
+    }).finally(() => {
+      batch.starting = false;
+    });
+  }
+
+  gone(id: string): void {
+    const batch = this.#batches.get(id);
+    if (batch === undefined) return;
+    clearTimeout(batch.timer);
+    this.#batches.delete(id);
+    for (const worker of batch.workers) void this.#see(worker, LEAVE_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const all: WorkerProcess[] = [];
+    for (const batch of this.#batches.values()) {
+      clearTimeout(batch.timer);
+      all.push(...batch.workers);
+    }
+    await Promise.all(all.map((worker) => {
+      if (!this.#options.host.drain(worker.name)) worker.signal('SIGTERM');
+      return this.#see(worker, DRAIN_MS);
+    }));
+    await this.#leftovers;
+  }
+
+  #batch(id: string): Batch {
+    let batch = this.#batches.get(id);
+    if (batch === undefined) this.#batches.set(id, (batch = { id, workers: new Set(), starting: false, failures: 0, notBefore: -Infinity, timer: undefined }));
+    return batch;
+  }
+
+  async #start(batch: Batch, wanted: number, slots: number): Promise<void> {
+    const { host, command, work, logFile, discovery } = this.#options;
+    const others = await this.#others(batch);
+    const secrets = await host.secrets(batch.id);
+    for (let count = batch.workers.size + others; count < wanted; count++) {
+      if (this.#hasEnded(batch)) return;
+      const worker = new WorkerProcess(command, logFile, (name) => ({
+        server: host.url, token: host.token(batch.id), batch: batch.id, worker: name, slots, work: workFolder(work, name),
+        ...(discovery === undefined ? {} : { discovery }),
+        ...(secrets === undefined ? {} : { secrets }),
+      }));
+      batch.workers.add(worker);
+      void worker.ended.then((end) => this.#ended(batch, worker, end)).catch((error: unknown) => host.log(`after the end of ${worker.name}: ${errorText(error)}`));
+    }
+  }
+
+  /** Workers of an earlier server that go on, and others that came by themselves. Of those that died meanwhile the sessions end here. */
+  async #others(batch: Batch): Promise<number> {
+    const { host } = this.#options;
+    const own = new Set(Array.from(batch.workers, (worker) => worker.name));
+    let others = 0;
+    for (const name of await host.workers(batch.id)) {
+      if (own.has(name)) continue;
+      const pid = pidOf(name);
+      if (pid === undefined || isAlive(pid)) others += 1;
+      else await host.workerEnded(batch.id, name, 'Its process is gone.', false);
+    }
+    return others;
+  }
+
+  #hasEnded(batch: Batch): boolean {
+    return this.#closed || this.#batches.get(batch.id) !== batch;
+  }
+
+  async #ended(batch: Batch, worker: WorkerProcess, end: WorkerEnd): Promise<void> {
+    const { host, work } = this.#options;
+    batch.workers.delete(worker);
+    const well = end.code === 0;
+    if (well || performance.now() - worker.startedAt > LIVED_MS) batch.failures = 0;
+    const tell = !well && !this.#hasEnded(batch);
+    if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`);
+    await host.workerEnded(batch.id, worker.name, end.text, tell);
+    if (!well) this.#failed(batch);
+    await removeWorkFolder(work, worker.name);
+  }
+
+  /** Something is wrong: the next worker comes after a pause, if one is needed then. */
+  #failed(batch: Batch): void {
+    if (this.#hasEnded(batch)) return;
+    batch.notBefore = performance.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** batch.failures);
+    batch.failures += 1;
+    this.#options.host.look(batch.id);
+  }
+
+  /** Waits for a worker's end, and helps after a while. */
+  async #see(worker: WorkerProcess, patience: number): Promise<void> {
+    for (const [ms, signal] of [[patience, 'SIGTERM'], [TERM_MS, 'SIGKILL']] as const) {
+      const timer = new AbortController();
+      const ended = await Promise.race([worker.ended.then(() => true), delay(ms, false, { signal: timer.signal, ref: false }).catch(() => false)]);
+      timer.abort();
+      if (ended) return;
+      worker.signal(signal);
+    }
+    await worker.ended;
+  }
+}

@@ -1,0 +1,19 @@
+/** How many worker processes a batch gets on this machine, and how many rollouts each. Pure. */
+
+/** One process drives so many rollouts: they wait for models and tools most of the time. */
+export const SLOTS_PER_WORKER = 64;
+
+export interface Sizing {
+  readonly workers: number;
+  readonly slots: number;
+}
+
+/** `open`: rollouts queued or running. `cores`: processes that can work at once. */
+export function sizeOf(concurrency: number | 'auto', open: number, cores: number): Sizing {
+  const most = Math.max(1, cores);
+  const wanted = concurrency === 'auto' ? open : Math.min(concurrency, open);
+  const workers = Math.min(most, Math.max(1, Math.ceil(wanted / SLOTS_PER_WORKER)));
+  // A number is the user's word: with few cores each process drives more.
+  const slots = concurrency === 'auto' ? SLOTS_PER_WORKER : Math.ceil(concurrency / Math.min(most, Math.ceil(concurrency / SLOTS_PER_WORKER)));
+  return { workers, slots };
+}

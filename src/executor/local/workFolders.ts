@@ -1,0 +1,24 @@
+/** Working directories of local workers: `<work>/<worker>`, gone with the worker. */
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { isAlive, pidOf } from './workerProcess.ts';
+
+/** A tool that is just being killed may still hold its folder (on Windows: refuse to let it go). */
+const REMOVE = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 } as const;
+
+export function workFolder(work: string, worker: string): string {
+  return path.join(work, worker);
+}
+
+export async function removeWorkFolder(work: string, worker: string): Promise<void> {
+  await rm(workFolder(work, worker), REMOVE);
+}
+
+/** Removes what workers left that are not alive any more. */
+export async function removeLeftovers(work: string): Promise<void> {
+  await mkdir(work, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(work)) {
+    const pid = pidOf(name);
+    if (pid !== undefined && !isAlive(pid)) await removeWorkFolder(work, name);
+  }
+}

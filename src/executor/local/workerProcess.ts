@@ -1,0 +1,86 @@
+/** One worker as a child process: its configuration goes in on stdin, its output to a log file. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { WorkerConfig } from '../../worker/config.ts';
+
+/** A log file that got longer begins anew. */
+const MAX_LOG_BYTES = 16 * 1024 * 1024;
+
+export interface WorkerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+export interface WorkerEnd {
+  /** undefined: a signal ended it, or it could not be started. */
+  readonly code: number | undefined;
+  readonly text: string;
+}
+
+export class WorkerProcess {
+  /** Names the process, so that whoever comes later can see whether it lives. */
+  readonly name: string;
+  readonly ended: Promise<WorkerEnd>;
+  readonly startedAt: number = performance.now();
+  readonly #child: ChildProcess;
+
+  /** `configure` gets the worker's name. */
+  constructor(command: WorkerCommand, logFile: string, configure: (name: string) => WorkerConfig) {
+    const log = openLog(logFile);
+    try {
+      this.#child = spawn(command.file, [...command.args], {
+        stdio: ['pipe', log, log],
+        windowsHide: true,
+        // Under VS Code, execPath is Electron: this makes it a plain Node.
+        env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+      });
+    } finally {
+      closeSync(log);
+    }
+    this.name = nameOf(this.#child.pid ?? 0);
+    this.ended = endOf(this.#child);
+    // A worker that ends before it read its configuration is told by its exit.
+    this.#child.stdin?.on('error', () => undefined);
+    this.#child.stdin?.end(JSON.stringify(configure(this.name)));
+  }
+
+  signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    this.#child.kill(signal);
+  }
+}
+
+function endOf(child: ChildProcess): Promise<WorkerEnd> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: undefined, text: `It could not be started: ${error.message}.` }));
+    child.once('exit', (code, signal) => resolve({ code: code ?? undefined, text: signal === null ? `It exited with code ${String(code)}.` : `It was ended by ${signal}.` }));
+  });
+}
+
+function openLog(file: string): number {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return openSync(file, size > MAX_LOG_BYTES ? 'w' : 'a', 0o600);
+}
+
+const NAME = /^local-(\d+)$/;
+
+function nameOf(pid: number): string {
+  return `local-${pid}`;
+}
+
+/** The process behind a worker's name; undefined: the name is of another kind. */
+export function pidOf(worker: string): number | undefined {
+  const pid = NAME.exec(worker)?.[1];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+/** Whether a process of this machine is alive; one of another user counts. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

@@ -1,0 +1,109 @@
+/** Writes a finished rollout stream from what a recording tells; the rest stays absent. */
+import { Fingerprint } from '../trace/fingerprint.ts';
+import { TRACE_VERSION, type EventData, type EventKind, type Part, type Role, type RolloutEndStatus, type TraceError, type TraceEvent } from '../trace/schema.ts';
+import { callsOf, partsOf, textIn, type AskedCall, type OpenAiMessage } from './openAiMessages.ts';
+
+interface End {
+  readonly status: RolloutEndStatus;
+  readonly passed: boolean | null;
+  readonly reward: number | null;
+  readonly error?: TraceError;
+}
+
+export class StreamWriter {
+  readonly #at: number;
+  readonly #events: TraceEvent[] = [];
+  readonly #fingerprint = new Fingerprint();
+  /** Calls without an answer yet, with the seq of their start. */
+  readonly #openCalls: (AskedCall & { readonly seq: number })[] = [];
+  #messages = 0;
+  #steps = 0;
+  #toolCalls = 0;
+  #unnamed = 0;
+
+  constructor(of: { readonly batch: string; readonly task: string; readonly attempt: number }, at: number) {
+    this.#at = at;
+    this.#add('rollout.start', { ...of, try: 1, times: 'none' });
+  }
+
+  /** The next message of an OpenAI conversation. `isError`: whether a tool's text tells of a failure. */
+  openAi(message: OpenAiMessage, rules: { isError(text: string): boolean }): void {
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        this.#message('system', partsOf(message.content));
+        return;
+      case 'user':
+        this.#message('user', partsOf(message.content));
+        return;
+      case 'assistant':
+        this.#modelCall(message);
+        return;
+      case 'tool':
+        this.#toolResult(message, rules);
+    }
+  }
+
+  score(data: EventData['score']): void {
+    this.#add('score', data);
+  }
+
+  /** The finished stream. */
+  end({ status, passed, reward, error }: End): TraceEvent[] {
+    this.#add('rollout.end', {
+      status, passed, reward, answer: null, touched: false,
+      ...(error === undefined ? {} : { error }),
+      totals: { steps: this.#steps, tool_calls: this.#toolCalls },
+      fingerprint: this.#fingerprint.digest(),
+    });
+    return this.#events;
+  }
+
+  #modelCall(message: Extract<OpenAiMessage, { role: 'assistant' }>): void {
+    this.#steps += 1;
+    const calls = callsOf(message, () => `unnamed_${++this.#unnamed}`);
+    const span = this.#add('model.start', { step: this.#steps, context: this.#messages === 0 ? [] : [[1, this.#messages]], sampling: {} });
+    const reasoning: Part[] = typeof message.reasoning_content === 'string' && message.reasoning_content !== '' ? [{ type: 'reasoning', content: message.reasoning_content }] : [];
+    const asked = calls.map((call): Part => ({ type: 'tool_call', id: call.id, name: call.name, arguments: call.arguments }));
+    const m = this.#message('assistant', [...reasoning, ...partsOf(message.content), ...asked], span);
+    this.#add('model.end', { status: 'ok', m, trainable: false, why_not: 'imported without token ids', source: 'imported' }, span);
+    for (const call of calls) {
+      this.#toolCalls += 1;
+      // Nothing tells that a call may be repeated, so it may not.
+      const seq = this.#add('tool.start', { call: call.id, name: call.name, arguments: call.arguments, ...(call.raw === undefined ? {} : { raw: call.raw }), effect: 'irreversible' });
+      this.#openCalls.push({ ...call, seq });
+    }
+  }
+
+  #toolResult(message: Extract<OpenAiMessage, { role: 'tool' }>, rules: { isError(text: string): boolean }): void {
+    const index = this.#openCalls.findIndex((call) => (message.tool_call_id === undefined || message.tool_call_id === null ? call.name === message.name : call.id === message.tool_call_id));
+    const [call] = index < 0 ? [] : this.#openCalls.splice(index, 1);
+    const text = textIn(message.content);
+    const others = partsOf(message.content).filter((part) => part.type !== 'text');
+    const m = this.#message('tool', [{ type: 'tool_call_response', id: call?.id ?? message.tool_call_id ?? '', response: text }, ...others], call?.seq);
+    if (call === undefined) return; // the answer to a call nobody recorded: kept as a message
+    const failed = rules.isError(text);
+    this.#add('tool.end', { status: failed ? 'error' : 'ok', m, source: 'imported', ...(failed ? { error: { class: 'tool_error', message: firstLine(text) } } : {}) }, call.seq);
+  }
+
+  #message(role: Role, parts: Part[], span?: number): number {
+    this.#messages += 1;
+    const origin = role === 'assistant' ? 'sampled' : role === 'tool' ? 'tool' : 'given';
+    this.#add('message', { m: this.#messages, role, parts, origin }, span);
+    return this.#messages;
+  }
+
+  #add<K extends EventKind>(kind: K, data: EventData[K], span?: number): number {
+    const seq = this.#events.length + 1;
+    // Kind and data belong together by the signature; the compiler cannot follow that into the union.
+    const event = { seq, v: TRACE_VERSION, at: this.#at, kind, ...(span === undefined ? {} : { span }), data } as TraceEvent;
+    this.#events.push(event);
+    this.#fingerprint.add(event);
+    return seq;
+  }
+}
+
+/** An error's message is for lists; the whole text is in the tool message. */
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').slice(0, 500);
+}

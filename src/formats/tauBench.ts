@@ -1,0 +1,148 @@
+/**
+ * Result files of tau-bench: a JSON array of `{task_id, trial, reward, info, traj}`, one entry per trial, `traj` being
+ * the OpenAI messages of the agent's side, the simulated user in the role `user`.
+ *
+ * Told by the source and kept: every message and call, the reward and its parts, the task with its expected actions.
+ * Not told, hence absent: times, the model, token usage, seeds. By rule: an attempt passes with a reward of 1 (the
+ * benchmark's own test); a tool's text that begins with "Error" is an error (how its environments answer); an entry
+ * whose `info` has an `error` and no messages ended by a fault of the harness, not of the agent, so it is
+ * `infrastructure` and not a reward of 0.
+ */
+import { z } from 'zod';
+import { StudioError } from '../common/errors.ts';
+import type { Json, JsonObject } from '../common/json.ts';
+import type { TaskRecord } from '../trace/task.ts';
+import type { Format, Imported, ImportOptions, ImportedRollout, Skipped } from './format.ts';
+import { openAiMessage, type OpenAiMessage } from './openAiMessages.ts';
+import { StreamWriter } from './streamWriter.ts';
+
+const json = z.unknown() as unknown as z.ZodType<Json>; // out of JSON.parse, so it is JSON
+const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
+
+const entrySchema = z.object({
+  task_id: z.union([z.string(), z.number()]),
+  trial: z.number().int().min(0).optional(),
+  reward: z.number().nullable(),
+  traj: z.array(json),
+  info: z.looseObject({
+    task: z.looseObject({ instruction: z.string().optional(), actions: json.optional(), outputs: json.optional() }).optional(),
+    reward_info: z.looseObject({ info: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+    error: z.string().optional(),
+  }).nullish(),
+});
+type Entry = z.infer<typeof entrySchema>;
+
+interface Trial {
+  readonly entry: Entry;
+  readonly place: string;
+  readonly messages: readonly OpenAiMessage[];
+}
+
+/** Within this of 1 a reward is a pass, as the benchmark counts. */
+const PASS_TOLERANCE = 1e-6;
+
+export const tauBench: Format = {
+  id: 'tau-bench',
+  name: 'tau-bench results',
+  detect: (head) => /^\uFEFF?\s*\[\s*\{/.test(head) && /"task_id"\s*:/.test(head) && /"(reward|traj|trial)"\s*:/.test(head),
+  async read(file, options) {
+    const text = await file.text();
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text.replace(/^\uFEFF/, ''));
+    } catch (error) {
+      throw new StudioError('usage', `${file.name} is not JSON: ${error instanceof Error ? error.message : String(error)}.`, { mend: 'Is the file complete?', cause: error });
+    }
+    return readTauBench(parsed, file.name, options);
+  },
+};
+
+/** The same from parsed JSON. Throws StudioError `usage` when it is no array; an entry that cannot be read is skipped, with why. */
+export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): Imported {
+  if (!Array.isArray(parsed)) {
+    throw new StudioError('usage', `${fileName} is no tau-bench result file: it holds no list.`, { mend: 'Such a file is a JSON array with one entry per trial.' });
+  }
+  const skipped: Skipped[] = [];
+  const byTask = new Map<string, Trial[]>();
+  for (const [index, raw] of parsed.entries()) {
+    const trial = readTrial(raw, `${fileName}[${index}]`, skipped);
+    if (trial === undefined) continue;
+    const id = String(trial.entry.task_id);
+    const trials = byTask.get(id);
+    if (trials === undefined) byTask.set(id, [trial]);
+    else trials.push(trial);
+  }
+  const tasks: TaskRecord[] = [];
+  const rollouts: ImportedRollout[] = [];
+  for (const [id, trials] of byTask) {
+    tasks.push(taskOf(id, trials));
+    for (const { trial, attempt } of numbered(trials)) rollouts.push({ task: id, attempt, events: eventsOf(trial, id, attempt, options) });
+  }
+  return { name: fileName.replace(/\.json$/i, ''), tasks, rollouts, skipped };
+}
+
+function readTrial(raw: unknown, place: string, skipped: Skipped[]): Trial | undefined {
+  const entry = entrySchema.safeParse(raw);
+  if (!entry.success) {
+    skipped.push({ place, why: issueText(entry.error) });
+    return undefined;
+  }
+  const messages: OpenAiMessage[] = [];
+  for (const [index, message] of entry.data.traj.entries()) {
+    const read = openAiMessage.safeParse(message);
+    // A trajectory with a hole would tell another story, so the whole entry is left out.
+    if (!read.success) {
+      skipped.push({ place: `${place}.traj[${index}]`, why: issueText(read.error) });
+      return undefined;
+    }
+    messages.push(read.data);
+  }
+  return { entry: entry.data, place, messages };
+}
+
+function issueText(error: z.ZodError): string {
+  const issue = error.issues[0];
+  const path = issue?.path.map(String).join('.') ?? '';
+  return `${path === '' ? '' : `${path}: `}${issue?.message ?? 'not as expected'}`;
+}
+
+/** Trial 0 is attempt 1. Where trials are not told, or told twice, attempts are counted in the order of the trials, then of the file. */
+function numbered(trials: readonly Trial[]): { trial: Trial; attempt: number }[] {
+  const sorted = trials.toSorted((a, b) => (a.entry.trial ?? 0) - (b.entry.trial ?? 0));
+  const told = sorted.flatMap(({ entry }) => entry.trial ?? []);
+  const distinct = told.length === sorted.length && new Set(told).size === told.length;
+  return sorted.map((trial, index) => ({ trial, attempt: (distinct ? (trial.entry.trial ?? index) : index) + 1 }));
+}
+
+function taskOf(id: string, trials: readonly Trial[]): TaskRecord {
+  const told = trials.find((trial) => trial.entry.info?.task !== undefined)?.entry.info?.task;
+  const first = trials.flatMap((trial) => trial.messages).find((message) => message.role === 'user')?.content;
+  const { instruction, actions, outputs, ...meta } = told ?? {};
+  const answer = { ...(actions === undefined ? {} : { actions }), ...(outputs === undefined ? {} : { outputs }) };
+  return {
+    id,
+    question: instruction ?? (typeof first === 'string' ? first : ''),
+    ...(Object.keys(answer).length === 0 ? {} : { answer }),
+    meta: jsonObject.parse(meta),
+  };
+}
+
+function eventsOf({ entry, messages }: Trial, task: string, attempt: number, options: ImportOptions): ImportedRollout['events'] {
+  const { reward } = entry;
+  const failure = messages.length === 0 ? entry.info?.error : undefined;
+  const stream = new StreamWriter({ batch: options.batch, task, attempt }, options.at);
+  for (const message of messages) stream.openAi(message, { isError: (text) => /^Error\b/.test(text) });
+  if (failure !== undefined) return stream.end({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: failure } });
+  const passed = reward === null ? null : Math.abs(reward - 1) <= PASS_TOLERANCE;
+  const parts = figures(entry.info?.reward_info?.info ?? {});
+  stream.score({ scorer: 'tau-bench', value: reward, passed, ...(Object.keys(parts).length === 0 ? {} : { parts }) });
+  return stream.end({ status: 'done', passed, reward });
+}
+
+/** The parts of the reward that are figures: `r_actions`, `r_outputs`; true and false count as 1 and 0. */
+function figures(info: Readonly<Record<string, unknown>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(info).flatMap(([name, value]): [string, number][] => {
+    if (typeof value === 'boolean') return [[name, Number(value)]];
+    return typeof value === 'number' && Number.isFinite(value) ? [[name, value]] : [];
+  }));
+}

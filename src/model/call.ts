@@ -1,0 +1,130 @@
+/** One request to one endpoint, without retries: send, read the answer, say what it held. */
+import type OpenAI from 'openai';
+import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
+import { isJsonObject } from '../common/json.ts';
+import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
+import { AnswerBuilder } from './chat/answer.ts';
+import type { Answer } from './chat/answer.ts';
+import type { Dialect } from './chat/dialect.ts';
+import { AnswerError, streamedFailure } from './http/failures.ts';
+import type { PreparedRequest } from './chat/request.ts';
+import { EventStreamReader } from './http/sse.ts';
+import type { IncomingBody, Transport } from './http/transport.ts';
+
+export interface Call {
+  readonly client: OpenAI;
+  readonly transport: Transport;
+  readonly dialect: Dialect;
+  readonly request: ModelRequest;
+  readonly prepared: PreparedRequest;
+  readonly signal: AbortSignal;
+  /** The endpoint took the request. */
+  readonly onAnswered: () => void;
+  /** Text as it comes; absent when nobody watches. */
+  readonly onText?: ((text: string) => void) | undefined;
+}
+
+export type CallResult = Omit<ModelReply, 'retries' | 'weights'>;
+
+/** Rejects with whatever `failureOf` understands. */
+export async function callOnce(call: Call): Promise<CallResult> {
+  // A signal of its own: the openai package never takes its listeners off the one it is given.
+  const abort = new AbortController();
+  const onAbort = (): void => abort.abort(call.signal.reason);
+  if (call.signal.aborted) onAbort();
+  call.signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const began = performance.now();
+    // Our body has fields that are not OpenAI's (vLLM's ids, `sampling.extra`).
+    const body = call.prepared.body as unknown as ChatCompletionCreateParams;
+    const response = await call.client.chat.completions.create(body, { signal: abort.signal }).asResponse();
+    call.onAnswered();
+    const incoming = call.transport.bodyOf(response);
+    const builder = new AnswerBuilder();
+    let firstMs: number | undefined;
+    const onText = (text: string): void => {
+      if (text === '') return;
+      firstMs ??= performance.now() - began;
+      call.onText?.(text);
+    };
+    // An endpoint that does not stream answers whole, whatever it was asked.
+    const type = response.headers.get('content-type') ?? '';
+    if (type.includes('text/event-stream')) await readStream(incoming, builder, call, onText);
+    else await readWhole(incoming, builder, type, onText);
+    const ms = performance.now() - began;
+    if (builder.reasoningName !== undefined) call.dialect.sawReasoning(builder.reasoningName);
+    return toResult(builder.build(call.request.seed, call.request.tools.length > 0), call, ms, call.prepared.streamed ? firstMs : undefined);
+  } catch (error) {
+    abort.abort();
+    throw error;
+  } finally {
+    call.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function readStream(body: IncomingBody, builder: AnswerBuilder, call: Call, onText: (text: string) => void): Promise<void> {
+  const seen = { done: false };
+  const reader = new EventStreamReader((data) => {
+    if (data === '[DONE]') {
+      seen.done = true;
+      return;
+    }
+    const chunk = parseChunk(data);
+    if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined) throw new AnswerError(streamedFailure(chunk['error'], call.request.tools.length > 0, Date.now()));
+    onText(builder.chunk(chunk));
+  });
+  await body.pipe((bytes) => reader.push(bytes));
+  reader.end();
+  if (!seen.done && !builder.finished) throw new AnswerError({ what: 'down', name: 'cut', text: 'its answer ended in the middle' });
+}
+
+async function readWhole(body: IncomingBody, builder: AnswerBuilder, type: string, onText: (text: string) => void): Promise<void> {
+  const chunks: Buffer[] = [];
+  await body.pipe((bytes) => chunks.push(bytes));
+  const text = Buffer.concat(chunks).toString('utf8');
+  const raw = parseChunk(text);
+  if (!Array.isArray(raw['choices']) || raw['choices'].length === 0) {
+    throw new AnswerError({ what: 'unreadable', text: `it answered with no choice of a completion (${type === '' ? 'no content type' : type}): ${text.slice(0, 200)}` });
+  }
+  onText(builder.whole(raw));
+}
+
+function parseChunk(data: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON: ${data.slice(0, 200)}` });
+  }
+  if (!isJsonObject(value)) throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON object: ${data.slice(0, 200)}` });
+  return value;
+}
+
+function toResult(answer: Answer, call: Call, ms: number, firstMs: number | undefined): CallResult {
+  const { tokens, whyNot } = captured(answer, call);
+  return {
+    parts: answer.parts,
+    finishReason: answer.finishReason,
+    ms,
+    ...(answer.usage === undefined ? {} : { usage: answer.usage }),
+    ...(answer.queueMs === undefined ? {} : { queueMs: answer.queueMs }),
+    ...(firstMs === undefined ? {} : { firstMs }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(whyNot === undefined ? {} : { whyNot }),
+  };
+}
+
+/** What the engine sampled, and else why it is not known. Ids are never made from text. */
+function captured(answer: Answer, call: Call): Pick<CallResult, 'tokens' | 'whyNot'> {
+  const { capture } = call.request;
+  if (!capture.token_ids) return { whyNot: 'token ids are not captured (capture.token_ids)' };
+  const { promptIds, completionIds, logprobs } = answer;
+  if (promptIds === undefined || completionIds === undefined) {
+    return { whyNot: call.prepared.sent.has('return_token_ids') ? 'the endpoint gives no token ids' : 'the endpoint refuses return_token_ids' };
+  }
+  const tokens = { prompt: promptIds, completion: completionIds };
+  if (!capture.logprobs) return { tokens };
+  if (logprobs === undefined) return { tokens, whyNot: call.prepared.sent.has('logprobs') ? 'the endpoint gives no log probabilities' : 'the endpoint refuses logprobs' };
+  if (logprobs.length !== completionIds.length) return { tokens, whyNot: `the endpoint gave ${logprobs.length} log probabilities for ${completionIds.length} tokens` };
+  return { tokens: { ...tokens, logprobs } };
+}

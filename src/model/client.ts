@@ -1,0 +1,240 @@
+/**
+ * Chat completions from any OpenAI-compatible endpoint: picks the replica, waits for a permit, calls, and tries again
+ * what an endpoint could not take. What is left comes out as a ClassedError that says what to do.
+ */
+import { cancelled, sleep } from '../common/abort.ts';
+import type { SubmittedModel } from '../config/submission.ts';
+import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '../rollout/ports.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { CallResult } from './call.ts';
+import { callOnce } from './call.ts';
+import type { ModelConnections, Target } from './connections.ts';
+import { Deltas } from './deltas.ts';
+import { byAffinity, isDemo, locate, shownEndpoint } from './endpoint.ts';
+import type { Failure } from './http/failures.ts';
+import { failureOf } from './http/failures.ts';
+import { finalError } from './http/finalError.ts';
+import type { Permit, PermitGate } from './permits.ts';
+import { prepareRequest } from './chat/request.ts';
+
+/** What an endpoint showed of itself, for the server's back-pressure. */
+export interface EndpointReport {
+  readonly endpoint: string;
+  readonly what: 'ok' | 'busy' | 'down' | 'denied' | 'missing';
+  readonly retry_after_ms?: number;
+  readonly text?: string;
+}
+
+export interface ModelClientDeps {
+  readonly connections: ModelConnections;
+  readonly gate: PermitGate;
+  readonly report: (report: EndpointReport) => void;
+  /** Calls with the same key go to the same replica while it is healthy: the task's id. */
+  readonly affinity: string;
+  /** Where the rollout server's demo model is now, without `/v1`; asked at each call, for a restarted server has another port. */
+  readonly demoUrl: () => string;
+  /** The key the demo model wants, when it wants one. */
+  readonly demoKey?: () => string | undefined;
+  /** Server time in ms, for the record of retries. */
+  readonly now: () => number;
+  /** 0 to 1, for the jitter. */
+  readonly random?: () => number;
+}
+
+/** Back-off of one call: doubled from the first to the last, with jitter. */
+const FIRST_BACKOFF_MS = 200;
+const LAST_BACKOFF_MS = 15_000;
+/** How often an answer that cannot be understood is asked for again. */
+const UNREADABLE_TRIES = 3;
+
+/** A client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
+export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
+  const endpoints = byAffinity(model.endpoints, deps.affinity);
+  return {
+    complete: (request, context) => {
+      // The replica the record names comes first; the others are for when it is in trouble.
+      const order = endpoints.includes(request.endpoint) ? [request.endpoint, ...endpoints.filter((other) => other !== request.endpoint)] : endpoints;
+      return new Completion(model, order, deps, request, context).run();
+    },
+  };
+}
+
+type Retry = ModelReply['retries'][number];
+
+/** One call with its tries. */
+class Completion {
+  readonly #model: SubmittedModel;
+  readonly #endpoints: readonly string[];
+  readonly #deps: ModelClientDeps;
+  readonly #request: ModelRequest;
+  readonly #context: ModelCallContext;
+  readonly #retries: Retry[] = [];
+  /** Time waited for endpoints in trouble so far. */
+  #waitedMs = 0;
+  #waiting = false;
+  #unreadable = 0;
+  #lastFailure = '';
+
+  constructor(model: SubmittedModel, endpoints: readonly string[], deps: ModelClientDeps, request: ModelRequest, context: ModelCallContext) {
+    this.#model = model;
+    this.#endpoints = endpoints;
+    this.#deps = deps;
+    this.#request = request;
+    this.#context = context;
+  }
+
+  async run(): Promise<ModelReply> {
+    try {
+      for (;;) {
+        const permit = this.#deps.gate.tryAcquire(this.#endpoints) ?? (await this.#waitForPermit());
+        const began = performance.now();
+        const at = this.#deps.now();
+        let failure: Failure;
+        try {
+          this.#wait(false);
+          const reply = await this.#call(permit);
+          return { ...reply, retries: this.#retries };
+        } catch (thrown) {
+          if (this.#context.signal.aborted) throw cancelled(this.#context.signal);
+          failure = failureOf(thrown, this.#request.tools.length > 0, Date.now());
+          this.#tell(permit, failure);
+        } finally {
+          permit.release();
+        }
+        await this.#afterFailure(failure, permit.endpoint);
+        this.#retries.push({ at: Math.round(at), ms: performance.now() - began, class: failure.what === 'busy' || failure.what === 'down' ? failure.name : failure.what });
+      }
+    } catch (thrown) {
+      if (this.#context.signal.aborted) throw new ClassedError('cancelled', 'The model call was cancelled.', { cause: thrown });
+      throw thrown;
+    } finally {
+      this.#wait(false);
+    }
+  }
+
+  async #call(permit: Permit): Promise<CallResult> {
+    const { connections } = this.#deps;
+    const dialect = connections.dialect(permit.endpoint, this.#request.model);
+    const client = connections.client(this.#target(permit.endpoint));
+    const deltas = this.#context.onDelta === undefined ? undefined : new Deltas((text) => this.#context.onDelta?.(text));
+    const seen = { answer: false };
+    try {
+      for (;;) {
+        const prepared = prepareRequest(this.#request, dialect);
+        try {
+          return await callOnce({
+            client, transport: connections.transport, dialect, request: this.#request, prepared, signal: this.#context.signal,
+            onAnswered: () => {
+              seen.answer = true;
+              permit.answered();
+              this.#deps.report({ endpoint: permit.endpoint, what: 'ok' });
+            },
+            onText: deltas === undefined ? undefined : (text) => deltas.add(text),
+          });
+        } catch (thrown) {
+          if (seen.answer || this.#context.signal.aborted) throw thrown;
+          const failure = failureOf(thrown, this.#request.tools.length > 0, Date.now());
+          if (failure.what !== 'refused' || !dialect.learn(failure.text, prepared.sent)) throw thrown;
+        }
+      }
+    } finally {
+      deltas?.flush();
+    }
+  }
+
+  #target(endpoint: string): Target {
+    const demo = isDemo(endpoint);
+    const apiKey = this.#model.api_key ?? (demo ? this.#deps.demoKey?.() : undefined);
+    return { ...locate(endpoint, this.#deps.demoUrl), apiKey, headers: this.#model.headers };
+  }
+
+  /** Tells the gate and the server what the endpoint showed. */
+  #tell(permit: Permit, failure: Failure): void {
+    const { endpoint } = permit;
+    switch (failure.what) {
+      case 'busy':
+      case 'down':
+        permit.failed(failure.retryAfterMs);
+        this.#deps.report({ endpoint, what: failure.what, text: failure.text, ...(failure.retryAfterMs === undefined ? {} : { retry_after_ms: Math.round(failure.retryAfterMs) }) });
+        break;
+      case 'denied':
+      case 'missing':
+        this.#deps.report({ endpoint, what: failure.what, text: failure.text });
+        break;
+      case 'unreachable':
+        this.#deps.report({ endpoint, what: 'missing', text: failure.text });
+        break;
+      case 'unreadable':
+      case 'overflow':
+      case 'no_tools':
+      case 'refused':
+        break;
+    }
+  }
+
+  /** Returns when the call is to be tried again; throws when it is not. */
+  async #afterFailure(failure: Failure, endpoint: string): Promise<void> {
+    const again = failure.what === 'busy' || failure.what === 'down' || (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
+    if (!again) throw await finalError(failure, { endpoint, model: this.#request.model, connections: this.#deps.connections, target: () => this.#target(endpoint) });
+    this.#lastFailure = failure.text;
+    // Another replica may take it at once.
+    const elsewhere = this.#endpoints.some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
+    if (elsewhere) return;
+    const backoff = Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#retries.length) * (0.5 + (this.#deps.random ?? Math.random)());
+    const told = failure.what === 'busy' || failure.what === 'down' ? (failure.retryAfterMs ?? 0) : 0;
+    this.#wait(true);
+    const ms = Math.min(Math.max(backoff, told), this.#leftMs());
+    await sleep(ms, this.#context.signal);
+    this.#waitedMs += ms;
+    if (this.#leftMs() <= 0) throw this.#gaveUp(endpoint);
+  }
+
+  async #waitForPermit(): Promise<Permit> {
+    const { gate } = this.#deps;
+    this.#wait(true);
+    const began = performance.now();
+    const wait = new AbortController();
+    const onAbort = (): void => wait.abort(this.#context.signal.reason);
+    this.#context.signal.addEventListener('abort', onAbort, { once: true });
+    if (this.#context.signal.aborted) onAbort();
+    // Waiting for a busy endpoint's next free place has no end; waiting for one in trouble has.
+    const every = Math.min(WATCH_MS, this.#leftMs());
+    const watch = setInterval(() => {
+      if (!this.#troubled()) return;
+      this.#waitedMs += every;
+      if (this.#leftMs() <= 0) wait.abort();
+    }, every);
+    try {
+      return await gate.acquire(this.#endpoints, wait.signal);
+    } catch (thrown) {
+      if (this.#context.signal.aborted || !wait.signal.aborted) throw thrown;
+      this.#retries.push({ at: Math.round(this.#deps.now()), ms: performance.now() - began, class: 'no_permit' });
+      throw this.#gaveUp(this.#endpoints[0] ?? '');
+    } finally {
+      clearInterval(watch);
+      this.#context.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #troubled(): boolean {
+    return this.#endpoints.every((endpoint) => this.#deps.gate.troubled(endpoint));
+  }
+
+  #leftMs(): number {
+    return this.#model.endpoint_wait_seconds * 1000 - this.#waitedMs;
+  }
+
+  #gaveUp(endpoint: string): ClassedError {
+    const why = this.#lastFailure === '' ? '' : ` The last it said: ${this.#lastFailure}`;
+    return new ClassedError('infrastructure', `The model endpoint ${shownEndpoint(endpoint)} did not answer for ${this.#model.endpoint_wait_seconds} s.${why}`);
+  }
+
+  #wait(waiting: boolean): void {
+    if (this.#waiting === waiting) return;
+    this.#waiting = waiting;
+    this.#context.onWait?.(waiting);
+  }
+}
+
+/** How often a waiting call looks at whether it has waited long enough. */
+const WATCH_MS = 1_000;

@@ -1,0 +1,60 @@
+/** What all model clients of a process share: the connections, and what was learned of each endpoint's dialect. */
+import OpenAI from 'openai';
+import { Dialect } from './chat/dialect.ts';
+import { Transport } from './http/transport.ts';
+import type { TransportOptions } from './http/transport.ts';
+
+/** Where a call goes. */
+export interface Target {
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Longest time-out a Node timer can have: our own limits end calls, not the client's. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+
+export class ModelConnections {
+  readonly transport: Transport;
+  readonly #clients = new Map<string, OpenAI>();
+  readonly #dialects = new Map<string, Dialect>();
+
+  constructor(options: TransportOptions = {}) {
+    this.transport = new Transport(options);
+  }
+
+  client(target: Target): OpenAI {
+    const key = JSON.stringify([target.baseUrl, target.apiKey, target.headers, target.query]);
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = new OpenAI({
+        baseURL: target.baseUrl,
+        apiKey: target.apiKey ?? 'none',
+        adminAPIKey: null,
+        organization: null,
+        project: null,
+        fetch: this.transport.fetch,
+        maxRetries: 0,
+        timeout: NO_TIMEOUT_MS,
+        logLevel: 'off',
+        defaultHeaders: { ...(target.apiKey === undefined ? { authorization: null } : {}), 'x-stainless-timeout': null, ...target.headers },
+        ...(target.query === undefined ? {} : { defaultQuery: { ...target.query } }),
+      });
+      this.#clients.set(key, client);
+    }
+    return client;
+  }
+
+  dialect(endpoint: string, model: string): Dialect {
+    const key = `${endpoint}\n${model}`;
+    let dialect = this.#dialects.get(key);
+    if (dialect === undefined) this.#dialects.set(key, (dialect = new Dialect()));
+    return dialect;
+  }
+
+  async close(): Promise<void> {
+    await this.transport.close();
+  }
+}

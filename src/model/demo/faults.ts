@@ -1,0 +1,129 @@
+/**
+ * How a demo endpoint behaves, told by its query (`demo:?latency_ms=50&slots=4`) or by the header `x-demo` with the
+ * same text, which wins. All that is random follows from the request's seed and how often that seed was seen, so a
+ * repeated call meets new luck, and a batch meets the same luck in every run, in whatever order its calls arrive.
+ */
+import { mix, Random } from './random.ts';
+
+export interface Faults {
+  /** How long an answer takes once it has a slot; the median where it varies. */
+  readonly latencyMs: number;
+  /** `lognormal`: heavy-tailed, with `sigma`; at most 30 medians. */
+  readonly tail: 'fixed' | 'lognormal';
+  readonly sigma: number;
+  /** Answers at once; others wait. Infinity = all. */
+  readonly slots: number;
+  /** Requests that may wait for a slot; one more gets 503. */
+  readonly queue: number;
+  /** Status → probability. Such answers take no slot. */
+  readonly fail: readonly { readonly status: number; readonly p: number }[];
+  /** Seconds in `Retry-After` of a 429; none without it. */
+  readonly retryAfter: number | undefined;
+  /** Probability that the connection breaks in the middle of an answer. */
+  readonly cut: number;
+  /** Probability that an answer is not what the protocol says: JSON that ends too soon. */
+  readonly malformed: number;
+  /** Chunks of a streamed answer; short answers think aloud until they have so many. */
+  readonly chunks: number | undefined;
+  /** Length of the context in tokens. */
+  readonly context: number;
+  /** false: an endpoint that refuses tools. */
+  readonly tools: boolean;
+  /** The API key it wants. */
+  readonly key: string | undefined;
+  /** How often the model slips, as a multiple of what its temperature makes. */
+  readonly mistakes: number;
+}
+
+export const NO_FAULTS: Faults = {
+  latencyMs: 0, tail: 'fixed', sigma: 1, slots: Infinity, queue: Infinity, fail: [], retryAfter: undefined, cut: 0, malformed: 0,
+  chunks: undefined, context: 32_768, tools: true, key: undefined, mistakes: 1,
+};
+
+type Reader = (text: string) => Partial<Faults>;
+
+const READERS: Readonly<Record<string, Reader>> = {
+  latency_ms: (text) => ({ latencyMs: number(text, 0, 3_600_000) }),
+  tail: (text) => ({ tail: oneOf(text, ['fixed', 'lognormal']) }),
+  sigma: (text) => ({ sigma: number(text, 0, 5) }),
+  slots: (text) => ({ slots: whole(text, 1) }),
+  queue: (text) => ({ queue: whole(text, 0) }),
+  fail: (text) => ({ fail: text.split(',').map(failure) }),
+  retry_after: (text) => ({ retryAfter: number(text, 0, 3600) }),
+  cut: (text) => ({ cut: number(text, 0, 1) }),
+  malformed: (text) => ({ malformed: number(text, 0, 1) }),
+  chunks: (text) => ({ chunks: whole(text, 1) }),
+  context: (text) => ({ context: whole(text, 1) }),
+  tools: (text) => ({ tools: oneOf(text, ['0', '1']) === '1' }),
+  key: (text) => ({ key: text }),
+  mistakes: (text) => ({ mistakes: number(text, 0, 100) }),
+};
+
+/**
+ * Reads a query without `?`. Throws a RangeError that names the setting and what it takes; an unknown one is an error,
+ * or a typing mistake would pass for a healthy endpoint.
+ */
+export function parseFaults(query: string, over: Faults = NO_FAULTS): Faults {
+  let faults = over;
+  for (const [name, text] of new URLSearchParams(query)) {
+    const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
+    if (read === undefined) throw new RangeError(`The demo model has no setting \`${name}\`; it has ${Object.keys(READERS).join(', ')}`);
+    try {
+      faults = { ...faults, ...read(text) };
+    } catch (thrown) {
+      if (!(thrown instanceof RangeError)) throw thrown;
+      throw new RangeError(`The demo model's setting \`${name}\` takes ${thrown.message}, not \`${text}\``, { cause: thrown });
+    }
+  }
+  return faults;
+}
+
+function number(text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= least && value <= most)) throw new RangeError(`a number from ${least} to ${most}`);
+  return value;
+}
+
+function whole(text: string, least: number): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least) throw new RangeError(`a whole number from ${least} on`);
+  return value;
+}
+
+function oneOf<const T extends string>(text: string, values: readonly T[]): T {
+  const value = values.find((known) => known === text);
+  if (value === undefined) throw new RangeError(values.map((known) => `\`${known}\``).join(' or '));
+  return value;
+}
+
+function failure(text: string): { status: number; p: number } {
+  const [, status, p] = /^([45]\d\d):(\d*\.?\d+)$/.exec(text.trim()) ?? [];
+  if (status === undefined || Number(p) > 1) throw new RangeError('statuses with probabilities like `429:0.1,503:0.05`');
+  return { status: Number(status), p: Number(p) };
+}
+
+// ---- luck -------------------------------------------------------------------------------------------------------
+
+/** What befalls one request. */
+export interface Luck {
+  readonly status: number | undefined;
+  readonly latencyMs: number;
+  /** Where the connection breaks, as a share of the answer. */
+  readonly cutAt: number | undefined;
+  readonly malformed: boolean;
+}
+
+/** `nth`: how often this seed was seen before, from 0. Pure, so that a benchmark can tell what a run must take. */
+export function luckOf(faults: Faults, seed: number, nth: number): Luck {
+  const random = new Random(mix(seed, nth, 0x1ac4));
+  const dice = random.next();
+  let below = 0;
+  const failed = faults.fail.find(({ p }) => dice < (below += p));
+  const factor = faults.tail === 'lognormal' ? Math.min(30, Math.exp(faults.sigma * random.normal())) : 1;
+  return {
+    status: failed?.status,
+    latencyMs: faults.latencyMs * factor,
+    cutAt: random.chance(faults.cut) ? 0.1 + 0.8 * random.next() : undefined,
+    malformed: random.chance(faults.malformed),
+  };
+}

@@ -1,0 +1,109 @@
+/** What the clerk knows: read anew from the tool results of the conversation for each turn. */
+import { z } from 'zod';
+import type { Conversation, PastCall } from '../conversation.ts';
+import type { Person } from './request.ts';
+
+const member = z.object({ member_id: z.string(), name: z.string(), address: z.string() });
+const book = z.object({ book_id: z.string(), title: z.string() });
+const loan = z.object({ loan_id: z.string(), book_id: z.string(), title: z.string(), due: z.string(), days_overdue: z.number() });
+const fine = z.object({ fine_id: z.string(), amount: z.string() });
+const fineList = z.object({ fines: z.array(fine), total: z.string() });
+const done = z.object({
+  title: z.string().optional(), due: z.string().optional(), paid: z.string().optional(), position: z.number().optional(),
+  fine: fine.nullish(),
+});
+export type Member = z.infer<typeof member>;
+export type Loan = z.infer<typeof loan>;
+export type FineList = z.infer<typeof fineList>;
+export type Done = z.infer<typeof done>;
+
+/** What became of an action: done, forbidden by a rule, given up after failures, or undefined when it is still to do. */
+export type Outcome = { readonly state: 'done'; readonly result: Done } | { readonly state: 'refused' | 'failed'; readonly why: string };
+
+/** A read that failed so often is not tried again. */
+const MOST_FAILURES = 3;
+
+export class Memory {
+  readonly #calls: readonly PastCall[];
+  /** Members by the name they were looked up with. */
+  readonly members = new Map<string, readonly Member[]>();
+  /** Ids of books by title in small letters; null = looked up and not there. */
+  readonly books = new Map<string, string | null>();
+  /** Loans by member, as first listed. */
+  readonly loans = new Map<string, readonly Loan[]>();
+  readonly fines = new Map<string, FineList>();
+  readonly #outcomes = new Map<string, Outcome>();
+  readonly #failures = new Map<string, number>();
+
+  constructor({ calls }: Conversation) {
+    this.#calls = calls;
+    for (const call of calls) this.#take(call);
+  }
+
+  /** How an action stands. Failures that no rule explains are worth another try. */
+  outcome(tool: string, args: Readonly<Record<string, string>>): Outcome | undefined {
+    return this.#outcomes.get(keyOf(tool, args));
+  }
+
+  /** Whether looking something up has failed for good. */
+  gaveUp(tool: string, args: Readonly<Record<string, string>>): boolean {
+    return (this.#failures.get(keyOf(tool, args)) ?? 0) >= MOST_FAILURES;
+  }
+
+  /** All members that a person of the request can be. */
+  candidates(person: Person): readonly Member[] | undefined {
+    const found = this.members.get(person.name.toLowerCase());
+    const named = found?.filter((known) => known.name.toLowerCase() === person.name.toLowerCase());
+    const { address } = person;
+    return address === undefined ? named : named?.filter((known) => known.address.includes(address));
+  }
+
+  /** Results of every action of a kind that was done, in order. */
+  results(tool: string): Done[] {
+    return this.#calls.flatMap((call) => {
+      const result = call.name === tool && call.result?.ok === true ? done.safeParse(call.result.value) : undefined;
+      return result?.success === true ? [result.data] : [];
+    });
+  }
+
+  #take({ name, args, result }: PastCall): void {
+    if (args === null || result === undefined) return;
+    const key = keyOf(name, args);
+    if (!result.ok) {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      if (/not allowed/i.test(result.text)) this.#outcomes.set(key, { state: 'refused', why: result.text });
+      else if (failures >= MOST_FAILURES) this.#outcomes.set(key, { state: 'failed', why: result.text });
+      return;
+    }
+    const { value } = result;
+    const told = (argument: string): string => (typeof args[argument] === 'string' ? args[argument] : '');
+    const memberId = told('member_id');
+    if (name === 'find_member') this.#keep(z.array(member), value, (found) => this.members.set(told('name').toLowerCase(), found));
+    else if (name === 'find_books') {
+      this.#keep(z.array(book), value, (found) => {
+        for (const { title, book_id } of found) this.books.set(title.toLowerCase(), book_id);
+        const text = told('text').toLowerCase();
+        if (!this.books.has(text)) this.books.set(text, null);
+      });
+    } else if (name === 'list_loans') {
+      this.#keep(z.array(loan), value, (found) => {
+        if (!this.loans.has(memberId)) this.loans.set(memberId, found);
+        for (const { title, book_id } of found) this.books.set(title.toLowerCase(), book_id);
+      });
+    } else if (name === 'list_fines') {
+      this.#keep(fineList, value, (found) => {
+        if (!this.fines.has(memberId)) this.fines.set(memberId, found);
+      });
+    } else this.#keep(done, value, (found) => this.#outcomes.set(key, { state: 'done', result: found }));
+  }
+
+  #keep<T>(schema: z.ZodType<T>, value: unknown, keep: (found: T) => void): void {
+    const read = schema.safeParse(value);
+    if (read.success) keep(read.data);
+  }
+}
+
+function keyOf(tool: string, args: Readonly<Record<string, unknown>>): string {
+  return `${tool} ${Object.keys(args).sort().map((name) => `${name}=${String(args[name])}`).join(' ')}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Directions: a user's message that says which tools to call, so that any workspace can be tried without a model.
+ *
+ *     call add {"a": 1, "b": 2}          one turn that calls `add`
+ *     and search {"text": "rain"}        … and `search` in the same turn
+ *     call next_page {} times 20         twenty turns
+ *     call add {"a": oops                arguments go to the tool as they are written
+ *     say Half way there.                text beside the calls of the turn before
+ *     answer It is {{last}}.             the last message; {{last}} = the last tool's result
+ *
+ * Lines that are none of these are ignored. A message that is nothing but an `answer` line is answered at once. Without
+ * `answer`, the answer is the last tool's result. The turn is found
+ * by counting the assistant's messages since the directions. There are no mistakes.
+ */
+import { contentText, type ChatMessage } from '../request.ts';
+import type { Turn, TurnCall } from '../text/completion.ts';
+
+const HAS_CALL = /^[ \t]*call[ \t]+\S/m;
+const ONLY_ANSWER = /^\s*answer[ \t]+[^\n]+\s*$/;
+const LINE = /^[ \t]*(call|and|say|answer)[ \t]+(.+?)[ \t]*$/;
+const CALL = /^(\S+)(?:[ \t]+([^]*?))??(?:[ \t]+times[ \t]+(\d+))?$/;
+
+interface Step {
+  calls: TurnCall[];
+  say: string;
+  times: number;
+}
+
+/** The next turn, or undefined when no user's message holds directions. */
+export function readDirections(messages: readonly ChatMessage[]): Turn | undefined {
+  const at = messages.findLastIndex((message) => {
+    if (message.role !== 'user') return false;
+    const text = contentText(message);
+    return HAS_CALL.test(text) || ONLY_ANSWER.test(text);
+  });
+  const message = messages[at];
+  if (message === undefined) return undefined;
+  const { steps, answer } = parse(contentText(message));
+  if (steps.length === 0 && answer === undefined) return undefined;
+  const since = messages.slice(at + 1);
+  let left = since.filter((later) => later.role === 'assistant').length;
+  for (const step of steps) {
+    if (left < step.times) return { reasoning: 'I follow the directions.', content: step.say, calls: step.calls };
+    left -= step.times;
+  }
+  const lastResult = since.findLast((later) => later.role === 'tool');
+  const last = lastResult === undefined ? '' : contentText(lastResult);
+  return { reasoning: '', content: (answer ?? (last === '' ? 'Done.' : '{{last}}')).replaceAll('{{last}}', () => last), calls: [] };
+}
+
+function parse(text: string): { steps: Step[]; answer: string | undefined } {
+  const steps: Step[] = [];
+  let answer: string | undefined;
+  for (const line of text.split('\n')) {
+    const [, word, rest = ''] = LINE.exec(line) ?? [];
+    const step = steps.at(-1);
+    if (word === 'answer') answer = rest;
+    else if (word === 'say' && step !== undefined) step.say = rest;
+    else if (word === 'call' || (word === 'and' && step !== undefined)) {
+      const [, name = '', args = '', times] = CALL.exec(rest) ?? [];
+      const call = { name, arguments: args === '' ? '{}' : args };
+      if (word === 'call' || step === undefined) steps.push({ calls: [call], say: '', times: Number(times ?? 1) });
+      else step.calls.push(call);
+    }
+  }
+  return { steps, answer };
+}

@@ -1,0 +1,121 @@
+/** What went wrong with one request, sorted by what is to be done about it. */
+import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
+import { isJsonObject } from '../../common/json.ts';
+import { retryAfterMs } from './retryAfter.ts';
+import { EndpointRefusal } from './transport.ts';
+
+export type Failure =
+  /** The endpoint cannot take it now: try again later. `name` is short and goes into the record of retries. */
+  | { readonly what: 'busy' | 'down'; readonly name: string; readonly text: string; readonly retryAfterMs?: number }
+  /** What came cannot be understood: tried again a few times. */
+  | { readonly what: 'unreadable'; readonly text: string }
+  | { readonly what: 'denied' | 'missing' | 'overflow' | 'no_tools' | 'refused'; readonly status: number; readonly text: string }
+  /** Nothing that waiting would mend: a URL that is none, a certificate that is not trusted. */
+  | { readonly what: 'unreachable'; readonly text: string };
+
+/** Thrown by the reader of an answer. */
+export class AnswerError extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.text);
+    this.name = 'AnswerError';
+    this.failure = failure;
+  }
+}
+
+const TLS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
+const LENGTH = /maximum context length|context[ _](?:length|window)|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)/i;
+const TOOLS = /tool/i;
+const UNSUPPORTED = /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
+
+/** `toolsSent`: whether the refused request offered tools. `now` in ms since the epoch, for a Retry-After that is a date. */
+export function failureOf(thrown: unknown, toolsSent: boolean, now: number): Failure {
+  if (thrown instanceof AnswerError) return thrown.failure;
+  if (thrown instanceof APIConnectionTimeoutError) return { what: 'down', name: 'timeout', text: 'it did not answer in time' };
+  const cause = thrown instanceof APIConnectionError ? (thrown.cause ?? thrown) : thrown;
+  if (!(cause instanceof EndpointRefusal)) return connectionFailure(cause);
+  return httpFailure({ status: cause.status, body: parsed(cause.body), retryAfter: cause.headers.get('retry-after') ?? undefined, toolsSent, now });
+}
+
+/** Of an error object within a stream, as vLLM sends it when the engine dies in mid-answer. */
+export function streamedFailure(error: unknown, toolsSent: boolean, now: number): Failure {
+  const code = isJsonObject(error) && typeof error['code'] === 'number' ? error['code'] : 500;
+  return httpFailure({ status: code, body: error, retryAfter: undefined, toolsSent, now });
+}
+
+/** The `error` object of a JSON body, the whole of it where it has none, or the text itself. */
+function parsed(text: string): unknown {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : body;
+  } catch {
+    return text;
+  }
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfter: string | undefined;
+  readonly toolsSent: boolean;
+  readonly now: number;
+}
+
+function httpFailure({ status, body, retryAfter, toolsSent, now }: Refusal): Failure {
+  const text = words(body) ?? `status ${status} without a word`;
+  if (status === 429 || status === 503) {
+    const wait = retryAfterMs(retryAfter, now);
+    return { what: 'busy', name: String(status), text, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    const wait = retryAfterMs(retryAfter, now);
+    return { what: 'down', name: String(status), text, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
+  }
+  if (status === 401 || status === 403) return { what: 'denied', status, text };
+  if (status === 404) return { what: 'missing', status, text };
+  if (status === 400 || status === 413 || status === 422) {
+    const { param, code } = isJsonObject(body) ? body : {};
+    if (param === 'input_tokens' || code === 'context_length_exceeded' || (param !== 'max_tokens' && LENGTH.test(text))) return { what: 'overflow', status, text };
+    if (toolsSent && TOOLS.test(text) && UNSUPPORTED.test(text)) return { what: 'no_tools', status, text };
+  }
+  return { what: 'refused', status, text };
+}
+
+/** The endpoint's own words: OpenAI's `{message}`, FastAPI's `{detail}`, or plain text. */
+function words(body: unknown): string | undefined {
+  if (typeof body === 'string' && body.trim() !== '') return body.trim().slice(0, 2000);
+  if (!isJsonObject(body)) return undefined;
+  for (const key of ['message', 'detail', 'error']) {
+    const value = body[key];
+    if (typeof value === 'string' && value !== '') return value.slice(0, 2000);
+  }
+  return undefined;
+}
+
+function connectionFailure(cause: unknown): Failure {
+  const code = codeOf(cause);
+  const text = cause instanceof Error ? cause.message : String(cause);
+  if (TLS.test(code)) return { what: 'unreachable', text: `its certificate is not trusted (${code}): ${text}` };
+  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG') return { what: 'unreachable', text: `its address is wrong: ${text}` };
+  return { what: 'down', name: NAMES[code] ?? 'cut', text: text === '' ? code : text };
+}
+
+/** Node wraps the errors of several addresses into an AggregateError, undici its own around those. */
+function codeOf(cause: unknown): string {
+  for (let error = cause, depth = 0; error instanceof Error && depth < 4; error = error.cause, depth++) {
+    if ('code' in error && typeof error.code === 'string') return error.code;
+    if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  }
+  return '';
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused',
+  ENOTFOUND: 'no_address',
+  EAI_AGAIN: 'no_address',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+  ETIMEDOUT: 'timeout',
+};

@@ -1,0 +1,194 @@
+/**
+ * The way to the endpoints: HTTP over undici's dispatcher, handed to the `openai` package as its `fetch`.
+ * Web streams cost more per chunk than everything else together, so a body goes from the socket straight to whoever
+ * reads it, and the Response only carries status and headers; `bodyOf` gives the rest.
+ */
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+
+/** A body on its way. Chunks that come before `pipe` are kept. */
+export interface IncomingBody {
+  /** Hands over every chunk; resolves at the end of the body, rejects when it is cut. To be called once. */
+  pipe(sink: (chunk: Buffer) => void): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** How long an endpoint may take until its status line: it may queue for long, yet a dead peer must be noticed. */
+  readonly headersTimeoutMs?: number;
+  /** Longest silence within a body. */
+  readonly bodyTimeoutMs?: number;
+}
+
+/** An endpoint's answer that is not 2xx, read whole. */
+export class EndpointRefusal extends Error {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+
+  constructor(status: number, headers: Headers, body: string) {
+    // The openai package looks for the word time-out in the text of what its fetch throws: the body stays out of it.
+    super(`HTTP ${status}`);
+    this.name = 'EndpointRefusal';
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+}
+
+export class Transport {
+  readonly #agent: Agent;
+  readonly #bodies = new WeakMap<Response, Body>();
+
+  constructor(options: TransportOptions = {}) {
+    this.#agent = new Agent({
+      // One call at a time on a connection, as many connections as there are calls: a streamed answer blocks its own.
+      pipelining: 1,
+      connections: null,
+      // Below the 5 s after which uvicorn closes an idle connection.
+      keepAliveTimeout: 4_000,
+      headersTimeout: options.headersTimeoutMs ?? 1_800_000,
+      bodyTimeout: options.bodyTimeoutMs ?? 300_000,
+      connect: { timeout: 10_000 },
+    });
+  }
+
+  /** For the `openai` package. Resolves only with a 2xx, whose body is empty here (see `bodyOf`); other answers are thrown as EndpointRefusal. */
+  readonly fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> => this.#send(url instanceof Request ? url.url : String(url), init ?? {});
+
+  /** The body of a 2xx that `fetch` gave. */
+  bodyOf(response: Response): IncomingBody {
+    const body = this.#bodies.get(response);
+    if (body === undefined) throw new TypeError('this response did not come through this transport');
+    return body;
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  #send(url: string, init: RequestInit): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const target = new URL(url);
+      const signal = init.signal ?? undefined;
+      const body = new Body();
+      let controller: Dispatcher.DispatchController | undefined;
+      let status = 0;
+      const onAbort = (): void => {
+        const reason = signal?.reason instanceof Error ? signal.reason : new DOMException('aborted', 'AbortError');
+        controller?.abort(reason);
+        body.fail(reason);
+        reject(reason);
+      };
+      const settled = (): void => signal?.removeEventListener('abort', onAbort);
+      if (signal?.aborted === true) {
+        onAbort();
+        return;
+      }
+      signal?.addEventListener('abort', onAbort, { once: true });
+      let headers: Headers | undefined;
+      this.#agent.dispatch(
+        {
+          origin: target.origin,
+          path: target.pathname + target.search,
+          method: methodOf(init.method),
+          headers: Object.fromEntries(new Headers(init.headers)),
+          // The openai package sends JSON text.
+          body: typeof init.body === 'string' ? init.body : null,
+        },
+        {
+          onRequestStart(started) {
+            controller = started;
+            if (signal?.aborted === true) onAbort();
+          },
+          onResponseStart: (_, code, raw) => {
+            status = code;
+            headers = toHeaders(raw);
+            if (code < 200 || code > 299) return;
+            const response = new Response(null, { status, headers });
+            this.#bodies.set(response, body);
+            resolve(response);
+          },
+          onResponseData(_, chunk) {
+            body.push(chunk);
+          },
+          onResponseEnd() {
+            settled();
+            body.end();
+            if (status < 200 || status > 299) reject(new EndpointRefusal(status, headers ?? new Headers(), body.text()));
+          },
+          onResponseError(_, error) {
+            settled();
+            body.fail(error);
+            reject(error);
+          },
+        },
+      );
+    });
+  }
+}
+
+class Body implements IncomingBody {
+  #waiting: Buffer[] = [];
+  #sink: ((chunk: Buffer) => void) | undefined;
+  #state: 'open' | 'ended' | 'failed' = 'open';
+  #error: unknown;
+  #settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
+
+  push(chunk: Buffer): void {
+    if (this.#sink === undefined) this.#waiting.push(chunk);
+    else this.#deliver(chunk);
+  }
+
+  end(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ended';
+    this.#settle?.resolve();
+  }
+
+  fail(error: unknown): void {
+    if (this.#state === 'open') this.#break(error);
+  }
+
+  #break(error: unknown): void {
+    this.#state = 'failed';
+    this.#error = error;
+    this.#settle?.reject(error);
+  }
+
+  pipe(sink: (chunk: Buffer) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#sink = sink;
+      for (const chunk of this.#waiting.splice(0)) this.#deliver(chunk);
+      if (this.#state === 'ended') resolve();
+      else if (this.#state === 'failed') reject(this.#error);
+    });
+  }
+
+  text(): string {
+    return Buffer.concat(this.#waiting).toString('utf8');
+  }
+
+  /** What the reader throws ends the reading (also of a body that is there as a whole), not the connection's parser. */
+  #deliver(chunk: Buffer): void {
+    try {
+      this.#sink?.(chunk);
+    } catch (error) {
+      this.#sink = () => undefined;
+      this.#break(error);
+    }
+  }
+}
+
+function methodOf(method: string | undefined): Dispatcher.HttpMethod {
+  return method?.toUpperCase() === 'GET' || method === undefined ? 'GET' : 'POST';
+}
+
+function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(raw)) {
+    if (Array.isArray(value)) for (const one of value) headers.append(name, one);
+    else if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
+}

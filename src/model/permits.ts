@@ -1,0 +1,221 @@
+/**
+ * How many calls of this worker may be at an endpoint at once. The limit is the server's word (it sees all workers
+ * and the endpoint's own load); what happens between two of its beats is seen here first: after a failure one call at
+ * a time tries the endpoint, and each that gets an answer doubles how many may follow.
+ */
+import { cancelled } from '../common/abort.ts';
+
+/** Delay before the first probe after a failure, doubled with each failed one. */
+const FIRST_PROBE_MS = 100;
+const LAST_PROBE_MS = 5_000;
+/** A recovery that got this far is over. */
+const RECOVERED = 256;
+
+/** The right to make one call. */
+export interface Permit {
+  readonly endpoint: string;
+  /** The endpoint took the request: to be called when its answer begins. */
+  answered(): void;
+  /** It failed for a reason of the endpoint's. */
+  failed(retryAfterMs?: number): void;
+  /** Once, at the end of the call. */
+  release(): void;
+}
+
+interface EndpointState {
+  /** The server's limit; 0 = it believes the endpoint is down. */
+  limit: number;
+  inUse: number;
+  /** How many calls may be under way while it recovers; undefined = it is well. */
+  ramp: number | undefined;
+  /** Raised by each failure: what calls begun before it meet says nothing about the endpoint now. */
+  epoch: number;
+  /** Calls under way that were begun in this epoch. */
+  recovering: number;
+  failures: number;
+  /** No probe before this time. */
+  notBefore: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+interface Waiter {
+  readonly endpoints: readonly string[];
+  readonly grant: (permit: Permit) => void;
+}
+
+export interface PermitGateOptions {
+  /** Monotonic, in ms. */
+  readonly now?: () => number;
+  /** 0 to 1, for the jitter. */
+  readonly random?: () => number;
+}
+
+export class PermitGate {
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #states = new Map<string, EndpointState>();
+  /** First come, first served. */
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(options: PermitGateOptions = {}) {
+    this.#now = options.now ?? (() => performance.now());
+    this.#random = options.random ?? Math.random;
+  }
+
+  /** Calls that wait for a permit now. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** The server's limits for this worker. An endpoint it does not name has none. */
+  setPermits(permits: Readonly<Record<string, number>>): void {
+    for (const [endpoint, limit] of Object.entries(permits)) {
+      const state = this.#state(endpoint);
+      state.limit = limit;
+      if (limit === 0 && state.ramp === undefined) {
+        state.epoch++;
+        state.ramp = 1;
+      } else if (limit > 0 && state.ramp !== undefined && state.failures === 0 && state.ramp >= limit) {
+        // It has answered here, and the server knows of no trouble.
+        this.#recovered(state);
+      }
+      this.#serve(endpoint, state);
+    }
+  }
+
+  /** Whether the endpoint failed and has not recovered. */
+  troubled(endpoint: string): boolean {
+    return this.#states.get(endpoint)?.ramp !== undefined;
+  }
+
+  /** A permit for the first endpoint that may be called now, at once. A healthy one that is full is waited for: `endpoints` are in order of affinity. */
+  tryAcquire(endpoints: readonly string[]): Permit | undefined {
+    for (const endpoint of endpoints) {
+      const state = this.#state(endpoint);
+      if (this.#mayStart(state)) return this.#permit(endpoint, state);
+      if (state.ramp === undefined) return undefined;
+    }
+    return undefined;
+  }
+
+  /** Waits for a permit. Rejects with `cancelled` when `signal` aborts. */
+  acquire(endpoints: readonly string[], signal: AbortSignal): Promise<Permit> {
+    if (signal.aborted) return Promise.reject(cancelled(signal));
+    const now = this.tryAcquire(endpoints);
+    if (now !== undefined) return Promise.resolve(now);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiters.delete(waiter);
+        reject(cancelled(signal));
+      };
+      const waiter: Waiter = {
+        endpoints,
+        grant: (permit) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(permit);
+        },
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.add(waiter);
+      for (const endpoint of endpoints) this.#arm(endpoint, this.#state(endpoint));
+    });
+  }
+
+  /** Ends its timers. */
+  close(): void {
+    for (const state of this.#states.values()) clearTimeout(state.timer);
+  }
+
+  #state(endpoint: string): EndpointState {
+    let state = this.#states.get(endpoint);
+    if (state === undefined) {
+      state = { limit: Infinity, inUse: 0, ramp: undefined, epoch: 0, recovering: 0, failures: 0, notBefore: 0, timer: undefined };
+      this.#states.set(endpoint, state);
+    }
+    return state;
+  }
+
+  #recovered(state: EndpointState): void {
+    state.ramp = undefined;
+    state.recovering = 0;
+  }
+
+  #mayStart(state: EndpointState): boolean {
+    if (state.ramp === undefined) return state.inUse < state.limit;
+    return state.recovering < state.ramp && (state.limit === 0 || state.recovering < state.limit) && this.#now() >= state.notBefore;
+  }
+
+  #permit(endpoint: string, state: EndpointState): Permit {
+    const epoch = state.epoch;
+    state.inUse++;
+    if (state.ramp !== undefined) state.recovering++;
+    const recovering = state.ramp !== undefined;
+    let open = true;
+    return {
+      endpoint,
+      answered: () => {
+        if (epoch !== state.epoch || state.ramp === undefined) return;
+        state.failures = 0;
+        state.notBefore = 0;
+        state.ramp = state.ramp * 2;
+        if (state.limit !== 0 && state.ramp >= Math.min(state.limit, RECOVERED)) this.#recovered(state);
+        this.#serve(endpoint, state);
+      },
+      failed: (retryAfterMs) => {
+        const wait = Math.min(LAST_PROBE_MS, FIRST_PROBE_MS * 2 ** state.failures) * (0.5 + this.#random());
+        // Many calls fail together; only the first of them says something new.
+        if (epoch === state.epoch) {
+          state.epoch++;
+          state.ramp = 1;
+          state.recovering = 0;
+          state.failures++;
+          state.notBefore = this.#now() + Math.max(wait, retryAfterMs ?? 0);
+        } else if (retryAfterMs !== undefined) {
+          state.notBefore = Math.max(state.notBefore, this.#now() + retryAfterMs);
+        }
+        // Those who wait may have another endpoint to go to.
+        this.#serveAll();
+      },
+      release: () => {
+        if (!open) return;
+        open = false;
+        state.inUse--;
+        if (recovering && epoch === state.epoch && state.ramp !== undefined) state.recovering--;
+        this.#serve(endpoint, state);
+      },
+    };
+  }
+
+  #serve(endpoint: string, state: EndpointState): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#mayStart(state)) break;
+      if (!waiter.endpoints.includes(endpoint)) continue;
+      this.#waiters.delete(waiter);
+      waiter.grant(this.#permit(endpoint, state));
+    }
+    this.#arm(endpoint, state);
+  }
+
+  #serveAll(): void {
+    for (const waiter of this.#waiters) {
+      const permit = this.tryAcquire(waiter.endpoints);
+      if (permit === undefined) continue;
+      this.#waiters.delete(waiter);
+      waiter.grant(permit);
+    }
+    for (const [endpoint, state] of this.#states) this.#arm(endpoint, state);
+  }
+
+  /** A timer for the next probe, only while somebody waits for it. */
+  #arm(endpoint: string, state: EndpointState): void {
+    clearTimeout(state.timer);
+    state.timer = undefined;
+    if (this.#waiters.size === 0 || state.ramp === undefined) return;
+    const wait = state.notBefore - this.#now();
+    if (wait <= 0) return;
+    state.timer = setTimeout(() => {
+      state.timer = undefined;
+      this.#serve(endpoint, state);
+    }, Math.ceil(wait));
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Client ↔ server: WebSocket frames at `/v1/client`, and the bodies of the HTTP routes.
+ * A client token comes as `Authorization: Bearer …` or, for a browser's WebSocket, as subprotocol `token.<token>`.
+ */
+import { z } from 'zod';
+import type { TraceEvent } from '../trace/schema.ts';
+import { rolloutRow } from '../trace/summary.ts';
+import { forkEdit } from '../config/submission.ts';
+import { taskRecord } from './task.ts';
+import { lineage } from './worker.ts';
+
+const int = z.number().int();
+
+/** Bytes of events a subscriber may leave unseen before the server waits. */
+export const UNSEEN_BYTES = 1024 * 1024;
+
+// ---- WebSocket ------------------------------------------------------------------------------------------------
+
+export const clientFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello'), protocol: int }),
+  /** `stream`: a rollout's or a batch's id. `after`: the last seq seen (rollout), or the last `rev` and seq seen (batch). */
+  z.object({ type: z.literal('subscribe'), sub: z.string(), stream: z.string(), after: int.min(0), after_rev: int.min(0).optional(), deltas: z.boolean().optional() }),
+  z.object({ type: z.literal('unsubscribe'), sub: z.string() }),
+  z.object({ type: z.literal('seen'), sub: z.string(), cursor: int, rev: int.optional() }),
+]);
+export type ClientFrame = z.infer<typeof clientFrame>;
+
+export const serverToClient = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('welcome'), protocol: int, product: z.string(), clock: int, read_only: z.boolean() }),
+  z.object({ type: z.literal('events'), sub: z.string(), events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]> }),
+  z.object({ type: z.literal('rows'), sub: z.string(), rev: int, rows: z.array(rolloutRow) }),
+  /** Sent whenever all that is stored has been sent. */
+  z.object({ type: z.literal('head'), sub: z.string(), cursor: int, rev: int.optional() }),
+  z.object({ type: z.literal('open'), sub: z.string(), spans: z.array(z.object({ span: int, text: z.string() })) }),
+  z.object({ type: z.literal('delta'), sub: z.string(), span: int, offset: int, text: z.string() }),
+  z.object({ type: z.literal('error'), sub: z.string().optional(), code: z.string(), message: z.string() }),
+]);
+export type ServerToClient = z.infer<typeof serverToClient>;
+
+// ---- HTTP -----------------------------------------------------------------------------------------------------
+
+/** `POST /v1/batches`: the submission was PUT as a blob before. `batch` is an id the client made; a repeat is the same batch. */
+export const createBatch = z.object({
+  batch: z.string(),
+  submission: z.string(),
+  /** Values for `${env:…}`. */
+  secrets: z.record(z.string(), z.string()).optional(),
+  /** More tasks may be appended until `seal`. */
+  open: z.boolean(),
+  tasks: z.array(taskRecord).max(1000),
+  /** A batch launched by the debugger: touched rollouts settle their attempts. */
+  debug: z.boolean().optional(),
+  /** Imported: rollouts come as finished streams by `POST …/import`; nothing is queued. `submission` is the sha of the source file then. */
+  imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
+});
+export type CreateBatch = z.infer<typeof createBatch>;
+
+/** `POST /v1/batches/<id>/tasks`: `from` = index of the first, so a repeat is harmless. */
+export const appendTasks = z.object({ from: int.min(0), tasks: z.array(taskRecord).max(1000) });
+
+/** `POST /v1/batches/<id>/import`: finished rollout streams of an imported batch. A long one may come in parts: `from` = seq of the first event (1). */
+export const importRollouts = z.object({
+  rollouts: z.array(z.object({ rollout: z.string(), task: z.string(), attempt: int.min(1), from: int.min(1).optional(), events: z.array(z.unknown()) })).max(200),
+});
+
+export const batchState = z.enum(['open', 'running', 'paused', 'ended']);
+
+export const batchRow = z.object({
+  batch: z.string(), name: z.string(), created_at: int, ended_at: int.optional(), state: batchState,
+  submission: z.string(), tasks: int, attempts: int,
+  /** Attempts by what became of them; they add up to tasks × attempts. */
+  counts: z.object({ passed: int, failed: int, unscored: int, cancelled: int, infrastructure: int, running: int, held: int, queued: int }),
+  truncated: int, steps: int, input_tokens: int, output_tokens: int,
+  parent: z.object({ rollout: z.string(), seq: int }).optional(),
+  imported: z.boolean(), reason: z.string().optional(),
+  /** Cursor of the summary rows. */
+  rev: int,
+  /** Last seq of the batch stream. */
+  last: int,
+});
+export type BatchRow = z.infer<typeof batchRow>;
+
+/** `GET /v1/batches?before=<id>&limit=<n>`: newest first. */
+export const batchPage = z.object({ batches: z.array(batchRow), next: z.string().optional() });
+export type BatchPage = z.infer<typeof batchPage>;
+/** `GET /v1/batches/<id>/rollouts?after=<cursor>&limit=<n>[&task=…][&attempt=…][&all=1]`: by task, attempt, try; only the newest try of each attempt unless `all`. */
+export const rolloutPage = z.object({ rollouts: z.array(rolloutRow), next: z.string().optional() });
+export type RolloutPage = z.infer<typeof rolloutPage>;
+/** `GET /v1/batches/<id>/tasks?after=<index>&limit=<n>`. */
+export const taskPage = z.object({ tasks: z.array(taskRecord), next: int.optional() });
+/** `GET /v1/rollouts/<id>`. */
+export const rolloutInfo = z.object({ row: rolloutRow, lineage, task: taskRecord, submission: z.string() });
+/** `GET /v1/streams/<id>/events?after=<seq>&limit=<n>[&until=<seq>]`: of a fork, its lineage's events come first. */
+export const eventPage = z.object({ events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>, last: int });
+
+/** `POST /v1/forks`. */
+export const fork = z.object({
+  batch: z.string(), rollout: z.string(), seq: int.min(0), attempts: int.min(1).max(10_000),
+  edit: z.array(forkEdit).optional(),
+  /** sha of a submission (a blob) to go on with instead of the parent's. */
+  submission: z.string().optional(),
+  secrets: z.record(z.string(), z.string()).optional(),
+  accept_irreversible: z.boolean().optional(),
+  by: z.string().optional(),
+});
+export type Fork = z.infer<typeof fork>;
+
+/** `GET /v1/server`. */
+export const serverInfo = z.object({
+  product: z.string(), protocol: int, pid: int, store: z.string(), started_at: int,
+  queued: int, running: int, held: int,
+  workers: z.array(z.object({ session: z.string(), worker: z.string(), slots: int, running: int, held: int, alive: z.boolean() })),
+  endpoints: z.array(z.object({
+    endpoint: z.string(), permits: int, running: int.optional(), waiting: int.optional(), kv_cache: z.number().optional(),
+    preemptions: int.optional(), state: z.enum(['ok', 'busy', 'down']), text: z.string().optional(),
+  })),
+});
+export type ServerInfo = z.infer<typeof serverInfo>;
+
+/** The body of every HTTP answer that is not 2xx. */
+export const httpError = z.object({ error: z.object({ code: z.string(), message: z.string(), mend: z.string().optional(), details: z.record(z.string(), z.unknown()).optional() }) });

@@ -1,0 +1,24 @@
+/** `server.json`: how clients find the server of a store. Mode 0600; written once the server listens, removed at its end. */
+import { z } from 'zod';
+
+export const serverFile = z.object({
+  pid: z.number().int(),
+  host: z.string(),
+  port: z.number().int(),
+  /** Full client token. */
+  token: z.string(),
+  /** Client token that may only read. */
+  read_token: z.string(),
+  protocol: z.number().int(),
+  product: z.string(),
+  started_at: z.number().int(),
+});
+export type ServerFile = z.infer<typeof serverFile>;
+
+/** The one line a server prints on stdout once it listens (or finds that another one has its store). */
+export const readyLine = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready'), host: z.string(), port: z.number().int(), pid: z.number().int() }),
+  z.object({ type: z.literal('taken'), message: z.string() }),
+  z.object({ type: z.literal('failed'), code: z.string(), message: z.string(), mend: z.string().optional() }),
+]);
+export type ReadyLine = z.infer<typeof readyLine>;

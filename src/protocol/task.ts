@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../common/json.ts';
+import type { TaskRecord } from '../trace/task.ts';
+
+/** One task as it goes over a wire and into a store. */
+export const taskRecord: z.ZodType<TaskRecord> = z.object({
+  id: z.string().min(1),
+  question: z.string(),
+  answer: (z.unknown() as unknown as z.ZodType<Json>).optional(),
+  files: z.array(z.object({ name: z.string(), sha: z.string(), bytes: z.number().int() })).optional(),
+  level: z.union([z.string(), z.number()]).optional(),
+  world: z.object({ seed: z.number().int().optional(), state: (z.unknown() as unknown as z.ZodType<Json>).optional() }).optional(),
+  meta: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>,
+}) as unknown as z.ZodType<TaskRecord>;

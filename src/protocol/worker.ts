@@ -1,0 +1,84 @@
+/**
+ * Worker ↔ server, one JSON frame per WebSocket message at `/v1/worker` (bearer: a worker token).
+ * Every frame is parsed with these schemas at the end that receives it; unknown fields are ignored.
+ */
+import { z } from 'zod';
+import type { Json } from '../common/json.ts';
+import { forkEdit } from '../config/submission.ts';
+import type { TraceEvent } from '../trace/schema.ts';
+import { controlVerb } from './commands.ts';
+import { breakpoint } from './commands.ts';
+import { taskRecord } from './task.ts';
+
+/** Major version of all protocols of the product. Both ends must agree. */
+export const PROTOCOL = 1;
+
+/** Largest `append` frame. */
+export const MAX_APPEND_BYTES = 1024 * 1024;
+/** Unacknowledged events a worker keeps per rollout before its loop waits. */
+export const SPOOL_BYTES = 8 * 1024 * 1024;
+export const BEAT_SECONDS = 5;
+export const LEASE_SECONDS = 30;
+/** A worker that heard nothing for this long starts no new effect. */
+export const FENCE_SECONDS = 20;
+
+const int = z.number().int();
+const json = z.unknown() as unknown as z.ZodType<Json>;
+/** Checked one by one with `checkEvent`, so that a refusal can name the event. */
+const events = z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>;
+
+/** Whose events 1..to a stream begins with. First = oldest ancestor. */
+export const lineage = z.array(z.object({ rollout: z.string(), to: int.min(0) }));
+export type Lineage = z.infer<typeof lineage>;
+
+export const grant = z.object({
+  type: z.literal('grant'),
+  /** How many of those asked for by `lease` are still to come: the worker counts pushed grants against it. */
+  rollout: z.string(), epoch: int.min(1),
+  batch: z.string(), submission: z.string(), task: taskRecord, attempt: int, try: int,
+  /** Empty unless a fork. */
+  lineage,
+  /** Of a fork: where it left its parent, and the edits it begins with (right behind `rollout.start` and `rollout.lease`). */
+  fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
+  edits: z.array(forkEdit).optional(),
+  /** Last durable seq of the rollout, its lineage included; 0 = nothing yet. The worker reads 1..last by GET before it starts. */
+  last: int.min(0),
+  breakpoints: z.array(breakpoint),
+  paused: z.boolean(),
+  /** The hold the rollout was in when its worker was lost: it is held again at the same gate. */
+  held: z.boolean(),
+});
+export type Grant = z.infer<typeof grant>;
+
+export const workerFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello'), protocol: int, worker: z.string(), slots: int.min(1), rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })) }),
+  /** `want` adds to what was asked for before and is still to come. */
+  z.object({ type: z.literal('lease'), want: int.min(0) }),
+  z.object({ type: z.literal('append'), rollout: z.string(), epoch: int, from: int.min(1), events }),
+  z.object({ type: z.literal('delta'), rollout: z.string(), epoch: int, span: int, offset: int, text: z.string() }),
+  z.object({ type: z.literal('beat'), load: z.object({ running: int, held: int, waiting: int, rss: int }) }),
+  z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
+  z.object({ type: z.literal('done'), command: z.string(), seq: int.optional(), error: z.object({ code: z.string(), message: z.string() }).optional() }),
+  /** The model server said something about its load, or a call ended: what back-pressure follows. */
+  z.object({
+    type: z.literal('endpoint'), endpoint: z.string(), what: z.enum(['ok', 'busy', 'down', 'denied', 'missing']), retry_after_ms: int.optional(), text: z.string().optional(),
+    /** Calls of which this is said; absent = 1. */
+    count: int.min(1).optional(),
+  }),
+  /** The worker stops: its sessions end, its rollouts go back to the queue at once. */
+  z.object({ type: z.literal('bye') }),
+]);
+export type WorkerFrame = z.infer<typeof workerFrame>;
+
+export const serverToWorker = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('welcome'), session: z.string(), clock: int, beat_s: z.number(), lease_s: z.number(), keep: z.array(z.object({ rollout: z.string(), durable: int })), drop: z.array(z.string()) }),
+  grant,
+  /** Answer to `lease` when fewer than `want` can be given now; more may be pushed. `drained`: none will ever come. */
+  z.object({ type: z.literal('granted'), now: int, drained: z.boolean() }),
+  z.object({ type: z.literal('ack'), rollout: z.string(), to: int }),
+  z.object({ type: z.literal('refuse'), rollout: z.string(), code: z.enum(['fenced', 'gap', 'invalid', 'full']), durable: int, message: z.string() }),
+  z.object({ type: z.literal('beat'), clock: int, permits: z.record(z.string(), int) }),
+  z.object({ type: z.literal('claimed'), claim: z.string(), yes: z.boolean() }),
+  z.object({ type: z.literal('control'), command: z.string(), rollout: z.string().optional(), verb: controlVerb, args: json, by: z.string() }),
+]);
+export type ServerToWorker = z.infer<typeof serverToWorker>;

@@ -1,0 +1,206 @@
+import { ClassedError } from '../../trace/classedError.ts';
+import type { Change } from '../../trace/schema.ts';
+import type { Edits } from '../gates/edits.ts';
+import { editStart } from '../gates/edits.ts';
+import type { Gates } from '../gates/gates.ts';
+import type { Subject } from '../gates/subject.ts';
+import { messageDraft, type Draft, type Log, type NewMessage } from '../log/log.ts';
+import type { LoggedMessage } from '../log/messages.ts';
+import type { PendingBlob, Recorder } from '../ports.ts';
+import type { Stop } from '../stop.ts';
+import type { Match, Prefix, PrefixRequest } from './prefix.ts';
+import type { Effects, EffectKind, RecordedAction } from './recorded.ts';
+import type { Serial } from './serial.ts';
+
+/** What an effect gave: recorded as its message, if any, and its end, in one append. */
+export interface Outcome<K extends EffectKind> {
+  readonly message?: NewMessage;
+  /** Without `m`. Absent only for a world that was opened: its end is written when it is closed. */
+  readonly end?: Effects[K]['end'];
+  /** What the world changed. */
+  readonly changes?: readonly Change[] | undefined;
+  readonly blobs?: readonly PendingBlob[];
+  /** shas that values of the end refer to as `$blob`. */
+  readonly refs?: ReadonlySet<string>;
+}
+
+/** One outside effect. */
+export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixRequest {
+  readonly kind: K;
+  readonly step: number;
+  /** What is asked; made only when it is not answered from the prefix. */
+  start(): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
+  /** Makes the effect. `start` has the edits made at the gate. Does not throw: a failure is an end. */
+  perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
+  /** Effects of one queue happen one after the other, gates included. */
+  readonly queue?: Serial;
+  /** Of a model call: whether it is the first to see a message. */
+  readonly isNew?: (m: number) => boolean;
+  /** Called in its turn, after the gate behind it and before anything that waits for this effect goes on. */
+  settled?(done: Acted<K>): Promise<void> | undefined;
+}
+
+export interface Acted<K extends EffectKind = EffectKind> {
+  /** seq of the start. */
+  readonly span: number;
+  /** Absent of an opened world. */
+  readonly end: Effects[K]['end'] | undefined;
+  /** With the edits made to it. */
+  readonly message: LoggedMessage | undefined;
+  /** seq of the end; of a live one it is the last one written. */
+  readonly endSeq: number;
+  readonly recorded: boolean;
+}
+
+export interface ActParts {
+  readonly log: Log;
+  readonly recorder: Recorder;
+  readonly prefix: Prefix;
+  readonly edits: Edits;
+  readonly gates: Gates;
+  /** Limits, cancel, loss of the lease: no new effect begins after it. */
+  readonly stop: Stop;
+  /** Told once when a fork's requests are not those of its prefix. */
+  diverged(request: PrefixRequest): void;
+}
+
+const START_KIND = { model: 'model.start', tool: 'tool.start', world: 'world.open' } as const;
+const END_KIND = { model: 'model.end', tool: 'tool.end', world: 'world.close' } as const;
+
+/**
+ * The one way to an outside effect. A request that the prefix answers costs nothing; any other is made:
+ * start event, gate, effect, its message and end event in one append, gate.
+ */
+export class Act {
+  readonly #parts: ActParts;
+
+  constructor(parts: ActParts) {
+    this.#parts = parts;
+  }
+
+  /** One effect. Rejects with the reason of a stop, and with Diverged. */
+  async one<K extends EffectKind>(request: ActRequest<K>): Promise<Acted<K>> {
+    const [done] = await this.all([request]);
+    if (done === undefined) throw new Error('one request gives one promise');
+    return done;
+  }
+
+  /** Effects asked for together. The starts of those that are not recorded are one append, in this order. */
+  async all<K extends EffectKind>(requests: readonly ActRequest<K>[]): Promise<Promise<Acted<K>>[]> {
+    const matches = requests.map((request) => this.#match(request));
+    const live = matches.some((match) => match.how !== 'answered');
+    const starts = live ? await this.#start(requests, matches) : [];
+    return requests.map((request, index) => {
+      const match = matches[index];
+      const inTurn = (run: () => Promise<Acted<K>>): Promise<Acted<K>> => (request.queue === undefined ? run() : request.queue.run(run));
+      if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action));
+      const start = starts[index];
+      if (start === undefined) throw new Error('a request that is not answered was started');
+      const again = match?.how === 'again' ? match.action : undefined;
+      return inTurn(() => this.#perform(request, start.seq, start.data, again));
+    });
+  }
+
+  #match<K extends EffectKind>(request: ActRequest<K>): Match<K> {
+    const match = this.#parts.prefix.take(request);
+    if (match.how === 'answered' ? !match.exact : match.how === 'new' && match.diverged) this.#parts.diverged(request);
+    return match;
+  }
+
+  /** Writes the starts of all requests that are not answered. */
+  async #start<K extends EffectKind>(
+    requests: readonly ActRequest<K>[], matches: readonly Match<K>[],
+  ): Promise<({ readonly seq: number; readonly data: Effects[K]['start'] } | undefined)[]> {
+    const { log, recorder, stop } = this.#parts;
+    stop.check();
+    await stop.race(recorder.room());
+    const drafts: Draft[] = [];
+    const blobs: PendingBlob[] = [];
+    const made = requests.map((request, index) => {
+      if (matches[index]?.how === 'answered') return undefined;
+      const start = request.start();
+      if (start.blobs !== undefined) blobs.push(...start.blobs);
+      // The kind and its data belong together by `Effects`; the compiler does not see it through the type parameter.
+      drafts.push({ kind: START_KIND[request.kind], agent: agentOf(request), data: start.data } as Draft);
+      return { data: start.data, index: drafts.length - 1 };
+    });
+    const first = log.append(drafts, blobs);
+    return made.map((start) => (start === undefined ? undefined : { seq: first + start.index, data: start.data }));
+  }
+
+  async #answer<K extends EffectKind>(request: ActRequest<K>, action: RecordedAction<K>): Promise<Acted<K>> {
+    const { prefix, edits, gates } = this.#parts;
+    const { end } = action;
+    if (end === undefined) throw new Error('only ended actions are answers');
+    const subject: Subject<K> = {
+      agent: request.agent, kind: request.kind, name: request.name, span: action.seq, step: request.step, start: action.start,
+      end: { ...end },
+    };
+    await gates.passRecorded(subject);
+    // What the agent asked next shows which edits it had seen by then.
+    const message = end.message === undefined ? undefined : edits.resolve(end.message, prefix.nextStart(request.agent, end.seq));
+    const done: Acted<K> = { span: action.seq, end: end.data, message, endSeq: end.seq, recorded: true };
+    await request.settled?.(done);
+    return done;
+  }
+
+  async #perform<K extends EffectKind>(
+    request: ActRequest<K>, span: number, start: Effects[K]['start'], again: RecordedAction<K> | undefined,
+  ): Promise<Acted<K>> {
+    const { log, gates, stop } = this.#parts;
+    const subject: Subject<K> = {
+      agent: request.agent, kind: request.kind, name: request.name, span, step: request.step, start,
+      ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
+    };
+    if (again !== undefined) this.#repeatEdits(subject, again);
+    const before = gates.pass('before', subject, again?.seq);
+    if (before !== undefined) await before;
+    if (subject.end === undefined) {
+      const outcome = await request.perform(subject.start, subject);
+      if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended from outside.');
+      this.#end(subject, outcome);
+    }
+    const after = gates.pass('after', subject);
+    if (after !== undefined) await after;
+    const done: Acted<K> = { span, end: subject.end?.data, message: subject.end?.message, endSeq: subject.end?.seq ?? log.last, recorded: false };
+    const settled = request.settled?.(done);
+    if (settled !== undefined) await settled;
+    return done;
+  }
+
+  /** What is done again is asked as it was asked, edits included. */
+  #repeatEdits<K extends EffectKind>(subject: Subject<K>, again: RecordedAction<K>): void {
+    const { log, edits } = this.#parts;
+    const repeated = edits.ofStart(again.seq);
+    if (repeated.length === 0) return;
+    log.append(repeated.map(({ path, value, by }) => ({
+      kind: 'edit', agent: subject.agent === '' ? undefined : subject.agent, span: subject.span,
+      data: { of: { seq: subject.span }, path, value, ...(by === undefined ? {} : { by }) },
+    })));
+    for (const edit of repeated) {
+      subject.start = editStart(subject.kind, subject.start, edit.path, edit.value);
+      edits.addToStart(subject.span, edit);
+    }
+  }
+
+  #end<K extends EffectKind>(subject: Subject<K>, outcome: Outcome<K>): void {
+    const { log } = this.#parts;
+    if (outcome.end === undefined) return;
+    const agent = agentOf(subject);
+    const drafts: Draft[] = [];
+    if (outcome.changes !== undefined && outcome.changes.length > 0) {
+      drafts.push({ kind: 'world.diff', agent, span: subject.span, data: { changes: [...outcome.changes] } });
+    }
+    const message = outcome.message === undefined ? undefined : log.addMessage(outcome.message);
+    if (message !== undefined && outcome.message !== undefined) drafts.push(messageDraft(message, outcome.message, agent));
+    const data: Effects[K]['end'] = message === undefined ? outcome.end : { ...outcome.end, m: message.m };
+    drafts.push({ kind: END_KIND[subject.kind], agent, span: subject.span, data } as Draft); // as in #start
+    const seq = log.append(drafts, outcome.blobs, outcome.refs) + drafts.length - 1;
+    subject.end = { seq, data, message };
+    if (outcome.changes !== undefined) subject.changes = outcome.changes;
+  }
+}
+
+function agentOf(action: { readonly agent: string }): string | undefined {
+  return action.agent === '' ? undefined : action.agent;
+}

@@ -1,0 +1,214 @@
+import { canonicalJson, type Json } from '../../common/json.ts';
+import type { Context, EventData, EventOf, TraceEvent } from '../../trace/schema.ts';
+import { unspill, type ReadBlob } from '../../trace/spill.ts';
+import { Edits } from '../gates/edits.ts';
+import type { Log } from '../log/log.ts';
+import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
+import { endOf, lostWithWorker, type EffectKind, type RecordedAction } from './recorded.ts';
+
+/** A message put in by a person. `seq` decides who sees it, as with edits. */
+export interface Injected {
+  readonly seq: number;
+  readonly message: LoggedMessage;
+}
+
+/** The hold a rollout was in when its log ended. */
+export interface OpenHold {
+  /** seq of the start at whose gate it waited. */
+  readonly span: number;
+  readonly side: 'before' | 'after';
+  readonly why: EventData['hold']['why'];
+  readonly breakpoint: string | undefined;
+  /** A holder took over in it and was lost before it came to the gate again. */
+  carried: boolean;
+}
+
+/** Marks an injected message in its headers, with the command that brought it. */
+export const INJECTED = 'injected';
+
+/** Where blobs may stand for values that are needed again. */
+const WHOLE_KINDS = new Set<string>(['message', 'tool.start', 'model.start', 'edit']);
+
+/** Everything a rollout needs to know of its recorded events: read once, in order, before anything runs. */
+export class History {
+  readonly actions: RecordedAction[] = [];
+  readonly edits = new Edits();
+  /** By agent, in order. */
+  readonly #injected = new Map<string, Injected[]>();
+  openHold: OpenHold | undefined;
+  /** The newest snapshot of the world. */
+  snapshot: { readonly seq: number; readonly sha: string } | undefined;
+  snapshots = 0;
+  /** seqs of the tool starts whose calls changed the world. */
+  readonly changing = new Set<number>();
+  /** What this rollout's own score was, when it got that far. */
+  score: EventData['score'] | undefined;
+  /** Whether somebody changed this rollout while it ran. */
+  touched = false;
+  /** Milliseconds this rollout ran under earlier holders: without holds, and without waits for endpoints. */
+  wallMs = 0;
+  activeMs = 0;
+  readonly #own: number;
+  readonly #contextHash: ContextHash;
+  readonly #log: Log;
+  readonly #byStart = new Map<number, RecordedAction>();
+  #at: number | undefined;
+  #pendingEdit: EventOf<'edit'> | undefined;
+
+  private constructor(log: Log, ownFrom: number, sha256: Sha256) {
+    this.#log = log;
+    this.#own = ownFrom;
+    this.#contextHash = new ContextHash(sha256);
+  }
+
+  /**
+   * Reads events 1.. into the log and gives what follows from them. `ownFrom`: the first seq that is no ancestor's.
+   * `seen` gets each event whole, own or not. Rejects as `read` does.
+   */
+  static async read(
+    events: Iterable<TraceEvent>, log: Log, ownFrom: number, sha256: Sha256, read: ReadBlob, seen: (event: TraceEvent, own: boolean) => void,
+  ): Promise<History> {
+    const history = new History(log, ownFrom, sha256);
+    for (const stored of events) {
+      const event = WHOLE_KINDS.has(stored.kind) ? await unspill(stored, read) : stored;
+      log.recall(event);
+      history.#take(event);
+      seen(event, event.seq >= ownFrom);
+    }
+    return history;
+  }
+
+  #take(event: TraceEvent): void {
+    const own = event.seq >= this.#own;
+    if (own) this.#time(event);
+    const edit = this.#pendingEdit;
+    this.#pendingEdit = undefined;
+    switch (event.kind) {
+      case 'message':
+        this.#message(event, edit);
+        return;
+      case 'model.start':
+        this.#start(event, 'model', 'model', this.#contextHash.of(this.#messages(event.data.context)));
+        return;
+      case 'tool.start':
+        this.#start(event, 'tool', event.data.name, toolKey(event.data));
+        return;
+      case 'world.open':
+        this.#start(event, 'world', event.data.world, worldKey(event.data));
+        return;
+      case 'model.end':
+      case 'tool.end':
+        this.#end(event);
+        if (own && event.data.source === 'edited') this.touched = true;
+        if (own && event.kind === 'model.end') for (const retry of event.data.retries ?? []) this.activeMs -= retry.ms;
+        return;
+      case 'world.diff':
+        if (event.span !== undefined) this.changing.add(event.span);
+        return;
+      case 'world.snapshot':
+        this.snapshot = { seq: event.seq, sha: event.data.snapshot };
+        this.snapshots++;
+        return;
+      case 'edit':
+        this.#edit(event, own);
+        return;
+      case 'hold':
+        // An ancestor's hold is not this rollout's.
+        if (own) this.openHold = { span: event.span ?? 0, side: event.data.side, why: event.data.why, breakpoint: event.data.breakpoint, carried: false };
+        return;
+      case 'release':
+        this.openHold = undefined;
+        return;
+      case 'rollout.lease':
+        if (this.openHold !== undefined) this.openHold.carried = true;
+        return;
+      case 'score':
+        if (own) this.score = event.data;
+        return;
+      default:
+    }
+  }
+
+  /** Counts the time since the event before, unless it passed in a hold or without a worker. */
+  #time(event: TraceEvent): void {
+    const passed = this.#at === undefined ? 0 : event.at - this.#at;
+    this.#at = event.at;
+    if (event.kind === 'rollout.lease' || (this.openHold !== undefined && !this.openHold.carried)) return;
+    this.wallMs += passed;
+    this.activeMs += passed;
+  }
+
+  #message(event: EventOf<'message'>, edit: EventOf<'edit'> | undefined): void {
+    const message = this.#log.messages.add(event.data);
+    const headers = event.data.headers;
+    if (headers !== undefined && Object.hasOwn(headers, INJECTED)) {
+      this.inbox(event.agent ?? '').push({ seq: event.seq, message });
+      if (event.seq >= this.#own) this.touched = true;
+    }
+    if (edit === undefined || event.data.origin !== 'edited') return;
+    const m = edit.data.of.m ?? (edit.data.of.seq === undefined ? undefined : this.messageOf(edit.data.of.seq));
+    const target = m === undefined ? undefined : this.#log.messages.get(m);
+    if (target !== undefined) this.edits.replace(edit.seq, this.edits.resolve(target).m, message);
+  }
+
+  /** The ordinal of the message of an end, by the seq of that end. */
+  messageOf(seq: number): number | undefined {
+    return this.actions.find((action) => action.end?.seq === seq)?.end?.message?.m;
+  }
+
+  #edit(event: EventOf<'edit'>, own: boolean): void {
+    const { of, path, value, by, command } = event.data;
+    if (own && command !== undefined) this.touched = true;
+    if (of.seq !== undefined && this.#byStart.has(of.seq)) this.edits.addToStart(of.seq, { path, value, by });
+    else this.#pendingEdit = event;
+  }
+
+  #start(event: EventOf<'model.start' | 'tool.start' | 'world.open'>, kind: EffectKind, name: string, key: string): void {
+    const action: RecordedAction = { agent: event.agent ?? '', kind, name, key, seq: event.seq, start: event.data };
+    this.actions.push(action);
+    this.#byStart.set(event.seq, action);
+  }
+
+  #end(event: EventOf<'model.end' | 'tool.end'>): void {
+    const action = event.span === undefined ? undefined : this.#byStart.get(event.span);
+    if (action === undefined) return;
+    const message = event.data.m === undefined ? undefined : this.#log.messages.get(event.data.m);
+    action.end = endOf(event, message);
+  }
+
+  #messages(context: Context): LoggedMessage[] {
+    const messages: LoggedMessage[] = [];
+    for (const [from, to] of context) {
+      for (let m = from; m <= to; m++) {
+        const message = this.#log.messages.get(m);
+        if (message !== undefined) messages.push(message);
+      }
+    }
+    return messages;
+  }
+
+  /** The inbox of an agent: what was injected, and what will be. */
+  inbox(agent: string): Injected[] {
+    let inbox = this.#injected.get(agent);
+    if (inbox === undefined) this.#injected.set(agent, (inbox = []));
+    return inbox;
+  }
+
+  /** Recorded tool calls asked for from seq `from` on that ended, in the order they ended. */
+  endedCalls(from: number): RecordedAction<'tool'>[] {
+    return this.actions
+      .filter((action): action is RecordedAction<'tool'> => action.kind === 'tool' && action.end !== undefined && !lostWithWorker(action.end.data.error))
+      .filter((action) => action.seq >= from)
+      .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
+  }
+}
+
+/** What a tool call asked for, as text to compare. */
+export function toolKey(data: { readonly call: string; readonly name: string; readonly arguments: Json; readonly raw?: string | undefined }): string {
+  return canonicalJson([data.call, data.name, data.arguments, data.raw]);
+}
+
+/** What opening a world asked for, as text to compare. */
+export function worldKey(data: { readonly world: string; readonly seed?: number | undefined }): string {
+  return canonicalJson([data.world, data.seed]);
+}

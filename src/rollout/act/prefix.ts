@@ -1,0 +1,112 @@
+import { isComplete, type EffectKind, type RecordedAction } from './recorded.ts';
+
+/**
+ * What to do with a request that no recorded action matches although there are answers left:
+ * `strict`: it diverged (resume of the same code); `in_order`: the next answer of the same kind and name is taken
+ * (a fork, whose prompt or model may be another); `none`: there is no answer (recorded worlds, `replay:` models).
+ */
+export type MatchPolicy = 'strict' | 'in_order' | 'none';
+
+/** A request as a prefix looks at it. */
+export interface PrefixRequest {
+  readonly agent: string;
+  readonly kind: EffectKind;
+  readonly name: string;
+  /** The key of what is asked, as it would have been for a start with this seq: later edits do not count. */
+  key(before: number): string;
+}
+
+export type Match<K extends EffectKind = EffectKind> =
+  /** The recorded answer. `exact` is false when it was taken in order only. */
+  | { readonly how: 'answered'; readonly action: RecordedAction<K>; readonly exact: boolean }
+  /** It was asked, but never answered: it is done again. */
+  | { readonly how: 'again'; readonly action: RecordedAction<K> }
+  /** Nothing recorded: it is new. */
+  | { readonly how: 'new'; readonly diverged: boolean };
+
+/** Thrown by policy `strict`. */
+export class Diverged extends Error {
+  constructor(request: PrefixRequest, expected: RecordedAction) {
+    super(
+      `The run diverged from its record: ${request.agent} asks for ${nameOf(request)} where ${nameOf(expected)} was recorded (event ${expected.seq}). `
+      + 'The code of the agent is not the same, or something in it depends on time, chance or its surroundings.',
+    );
+    this.name = 'Diverged';
+  }
+}
+
+function nameOf(action: { readonly kind: EffectKind; readonly name: string }): string {
+  return action.kind === 'model' ? 'a model call' : `${action.kind} "${action.name}"`;
+}
+
+function asksFor<K extends EffectKind>(action: RecordedAction, request: PrefixRequest & { readonly kind: K }): action is RecordedAction<K> {
+  return action.kind === request.kind && action.name === request.name;
+}
+
+/** The recorded actions of one agent, in the order they were asked. */
+interface Lane {
+  /** Neither taken nor given up. */
+  readonly left: RecordedAction[];
+  /** After an unanswerable divergence everything is new. */
+  lost: boolean;
+}
+
+/** Answers requests from recorded actions, each at most once. */
+export class Prefix {
+  readonly #policy: (expected: RecordedAction) => MatchPolicy;
+  readonly #lanes = new Map<string, Lane>();
+
+  /** `policy` may depend on the answer that was expected instead. */
+  constructor(actions: Iterable<RecordedAction>, policy: MatchPolicy | ((expected: RecordedAction) => MatchPolicy)) {
+    this.#policy = typeof policy === 'function' ? policy : () => policy;
+    for (const action of actions) {
+      const lane = this.#lanes.get(action.agent);
+      if (lane === undefined) this.#lanes.set(action.agent, { left: [action], lost: false });
+      else lane.left.push(action);
+    }
+  }
+
+  /** Whether this agent has no recorded answer left. */
+  spent(agent: string): boolean {
+    const lane = this.#lanes.get(agent);
+    return lane === undefined || lane.lost || !lane.left.some(isComplete);
+  }
+
+  /** The seq at which the agent's next recorded action after `seq` starts; Infinity when there is none. */
+  nextStart(agent: string, seq: number): number {
+    return this.#lanes.get(agent)?.left.find((action) => action.seq > seq)?.seq ?? Infinity;
+  }
+
+  /**
+   * The recorded answer to a request: the first complete action that matches, else the first incomplete one, else by
+   * policy. What is taken cannot be taken again. Throws Diverged.
+   */
+  take<K extends EffectKind>(request: PrefixRequest & { readonly kind: K }): Match<K> {
+    const lane = this.#lanes.get(request.agent);
+    if (lane === undefined || lane.lost || lane.left.length === 0) return { how: 'new', diverged: false };
+    let open: RecordedAction<K> | undefined;
+    let next: RecordedAction<K> | undefined;
+    for (const action of lane.left) {
+      if (!asksFor(action, request)) continue;
+      const complete = isComplete(action);
+      if (action.key === request.key(action.seq)) {
+        if (complete) return { how: 'answered', action: this.#taken(lane, action), exact: true };
+        open ??= action;
+      }
+      if (complete) next ??= action;
+    }
+    if (open !== undefined) return { how: 'again', action: this.#taken(lane, open) };
+    const expected = lane.left.find(isComplete);
+    const policy = expected === undefined ? 'none' : this.#policy(expected);
+    if (expected === undefined || policy === 'none') return { how: 'new', diverged: false };
+    if (policy === 'strict') throw new Diverged(request, expected);
+    if (next !== undefined) return { how: 'answered', action: this.#taken(lane, next), exact: false };
+    lane.lost = true;
+    return { how: 'new', diverged: true };
+  }
+
+  #taken<K extends EffectKind>(lane: Lane, action: RecordedAction<K>): RecordedAction<K> {
+    lane.left.splice(lane.left.indexOf(action), 1);
+    return action;
+  }
+}

@@ -1,0 +1,40 @@
+import type { EventData, EventOf, TraceError } from '../../trace/schema.ts';
+import type { LoggedMessage } from '../log/messages.ts';
+
+/** Kinds of outside effects and the events that record them. A question to the simulated user is a model call. */
+export interface Effects {
+  readonly model: { readonly start: EventData['model.start']; readonly end: EventData['model.end'] };
+  readonly tool: { readonly start: EventData['tool.start']; readonly end: EventData['tool.end'] };
+  /** Its end is written when the world is closed, or could not be opened. */
+  readonly world: { readonly start: EventData['world.open']; readonly end: EventData['world.close'] };
+}
+export type EffectKind = keyof Effects;
+
+/** One effect as a log has it. */
+export interface RecordedAction<K extends EffectKind = EffectKind> {
+  readonly agent: string;
+  readonly kind: K;
+  /** A tool's or world's name; of a model call always `model`, for another model may go on with the same prefix. */
+  readonly name: string;
+  /** What was asked, as one comparable text (see the `…Key` functions). */
+  readonly key: string;
+  /** seq of the start. */
+  readonly seq: number;
+  readonly start: Effects[K]['start'];
+  /** Absent: still open. */
+  end?: { readonly seq: number; readonly data: Effects[K]['end']; readonly message: LoggedMessage | undefined };
+}
+
+/** Whether it can be answered: it ended, and not because its worker was lost. */
+export function isComplete(action: RecordedAction): boolean {
+  return action.end !== undefined && !lostWithWorker(action.end.data.error);
+}
+
+/** Whether an end says that whoever performed the effect was lost. */
+export function lostWithWorker(error: TraceError | undefined): boolean {
+  return error?.class === 'infrastructure';
+}
+
+export function endOf(event: EventOf<'model.end' | 'tool.end' | 'world.close'>, message: LoggedMessage | undefined): NonNullable<RecordedAction['end']> {
+  return { seq: event.seq, data: event.data, message };
+}

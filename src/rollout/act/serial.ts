@@ -1,0 +1,15 @@
+/** Runs tasks one after the other, in the order they came; one that fails does not stop the next. */
+export class Serial {
+  #tail: Promise<unknown> = Promise.resolve();
+
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(task);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Resolves when all that was given so far is done. */
+  async idle(): Promise<void> {
+    await this.#tail;
+  }
+}

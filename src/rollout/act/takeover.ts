@@ -1,0 +1,61 @@
+import type { ErrorClass, EventData, TraceError } from '../../trace/schema.ts';
+import type { Draft, Log } from '../log/log.ts';
+import { END_OF, type StartKind } from '../log/log.ts';
+import type { ToolSet } from '../tools/toolSet.ts';
+import type { WorldPlace } from '../world.ts';
+import type { History } from './history.ts';
+
+/** The ends that close all open spans, newest first, for they may be inside one another. */
+export function closeSpans(log: Log, errorClass: ErrorClass, message: string): Draft[] {
+  const error: TraceError = { class: errorClass, message };
+  return log.openSpans.toReversed().map((start): Draft => ({
+    kind: END_OF[start.kind], agent: start.agent, span: start.seq, data: endData(start.kind, error),
+  }) as Draft); // kind and data go together by `endData`
+}
+
+function endData(kind: StartKind, error: TraceError): EventData[(typeof END_OF)[StartKind]] {
+  switch (kind) {
+    case 'model.start':
+      return { status: 'error', trainable: false, why_not: 'the call failed', source: 'live', error };
+    case 'tool.start':
+      return { status: 'error', source: 'live', error };
+    case 'agent.start':
+      return { status: 'error', error };
+    case 'world.open':
+      return { error };
+  }
+}
+
+/** What a takeover found open, before it closed it. */
+export interface OpenCall {
+  readonly name: string;
+  /** It waited at its gate, so it was never made. */
+  readonly waiting: boolean;
+}
+
+/** This rollout's own open calls that must not be made twice. `ownFrom`: the first seq that is no ancestor's. */
+export function openIrreversible(log: Log, history: History, ownFrom: number): OpenCall[] {
+  return log.openSpans.flatMap((start) => {
+    if (start.kind !== 'tool.start' || start.data.effect !== 'irreversible' || start.seq < ownFrom) return [];
+    const hold = history.openHold;
+    return [{ name: start.data.name, waiting: hold?.span === start.seq && hold.side === 'before' }];
+  });
+}
+
+/**
+ * The names of tools whose recorded calls lived in a session that is gone and cannot be brought back: a stateful
+ * server's, a shell's, or a world's that keeps no snapshot of what they did. `from`: the first seq that counts.
+ */
+export function lostSessions(history: History, tools: ToolSet, world: WorldPlace | undefined, from: number): string[] {
+  const names = new Set<string>();
+  for (const action of history.endedCalls(from)) {
+    const found = tools.find(action.name);
+    const { end } = action;
+    if (found === undefined || end === undefined || end.data.source === 'edited') continue;
+    const neverMade = end.data.error?.class === 'invalid_arguments' || end.data.error?.class === 'unknown_tool' || end.data.error?.class === 'malformed_output';
+    if (neverMade || !found.spec.sessionBound) continue;
+    if (found.world === undefined) names.add(action.name);
+    else if (world?.isLost(action) === true) names.add(action.name);
+  }
+  return [...names];
+}

@@ -1,0 +1,36 @@
+import { ClassedError } from '../trace/classedError.ts';
+import type { Json } from '../common/json.ts';
+import type { RolloutEndStatus } from '../trace/schema.ts';
+import { Diverged } from './act/prefix.ts';
+
+/** How a rollout came to its end. */
+export interface Ending {
+  readonly status: RolloutEndStatus;
+  readonly answer: Json;
+  readonly error?: ClassedError;
+  /** False: there is no final state to judge, so the score is null. */
+  readonly scorable: boolean;
+}
+
+/**
+ * The ending an error stands for. Limits and an overfull context cut a rollout short; what is nobody's fault ends the
+ * try; a world that failed leaves nothing to judge; every other failure is the agent's own, and is scored.
+ */
+export function endingOf(thrown: unknown, answerSoFar: Json, setUp: boolean): Ending {
+  if (thrown instanceof Diverged) return { status: 'infrastructure', answer: null, error: new ClassedError('infrastructure', thrown.message), scorable: false };
+  // What has no class is a fault of ours.
+  const error = ClassedError.from(thrown, 'infrastructure');
+  switch (error.class) {
+    case 'infrastructure':
+      return { status: 'infrastructure', answer: null, error, scorable: false };
+    case 'cancelled':
+      return { status: 'cancelled', answer: null, error, scorable: false };
+    case 'limit':
+    case 'context_overflow':
+      return { status: 'truncated', answer: answerSoFar, error, scorable: setUp };
+    case 'world_error':
+      return { status: 'done', answer: null, error, scorable: false };
+    default:
+      return { status: 'done', answer: null, error, scorable: setUp };
+  }
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { StudioError } from '../../common/errors.ts';
+import type { Json, JsonObject } from '../../common/json.ts';
+import { part, type Part } from '../../trace/schema.ts';
+import { replaceAt } from '../../trace/values/pointer.ts';
+import type { LoggedMessage } from '../log/messages.ts';
+
+/** An edit of what a start asked for. */
+export interface StartEdit {
+  readonly path: string;
+  readonly value: Json;
+  readonly by: string | undefined;
+}
+
+/**
+ * The edits a log holds. One rule for all of them: what starts after an edit sees it, what started before does not.
+ * So a prefix is matched as it was asked, and everything behind it is made as edited.
+ */
+export class Edits {
+  readonly #replaced: { readonly seq: number; readonly m: number; readonly by: LoggedMessage }[] = [];
+  readonly #starts = new Map<number, StartEdit[]>();
+
+  /** From `seq` on, `message` stands for the message with ordinal `m`. */
+  replace(seq: number, m: number, message: LoggedMessage): void {
+    this.#replaced.push({ seq, m, by: message });
+  }
+
+  /** `message` as something that starts at `before` sees it. */
+  resolve(message: LoggedMessage, before = Infinity): LoggedMessage {
+    let current = message;
+    for (const edit of this.#replaced) if (edit.seq < before && edit.m === current.m) current = edit.by;
+    return current;
+  }
+
+  get replacesAny(): boolean {
+    return this.#replaced.length > 0;
+  }
+
+  addToStart(span: number, edit: StartEdit): void {
+    const edits = this.#starts.get(span);
+    if (edits === undefined) this.#starts.set(span, [edit]);
+    else edits.push(edit);
+  }
+
+  /** The edits of the start with this seq, in order. */
+  ofStart(span: number): readonly StartEdit[] {
+    return this.#starts.get(span) ?? [];
+  }
+}
+
+/** The parts of a start that may be edited, by kind. */
+const EDITABLE = { model: ['sampling', 'model'], tool: ['arguments'], world: [] } as const;
+
+/** `value` with what is at the JSON pointer replaced. Throws StudioError `usage` when there is no such place. */
+function setAt(value: Json, pointer: string, replacement: Json): Json {
+  const changed = replaceAt(value, pointer, replacement);
+  if (changed === undefined) throw new StudioError('usage', `Nothing is at ${pointer}.`, { mend: 'Look at the event as it is recorded and name a path in it.' });
+  return changed;
+}
+
+/** A start's data after an edit. Throws StudioError `usage` for a path that may not be edited or is not there. */
+export function editStart<T extends object>(kind: keyof typeof EDITABLE, data: T, path: string, value: Json): T {
+  const member = path.split('/')[1] ?? '';
+  const allowed: readonly string[] = EDITABLE[kind];
+  if (!path.startsWith('/') || !allowed.includes(member)) {
+    throw new StudioError('usage', `${path === '' ? 'The whole start' : path} of a ${kind} call cannot be edited.`, {
+      mend: allowed.length === 0 ? 'Continue, and edit at a later gate.' : `What can be: ${allowed.map((name) => `/${name}`).join(', ')}.`,
+    });
+  }
+  // Event data is JSON; the shapes that matter are checked again where they are used.
+  const edited = setAt(data as unknown as JsonObject, path, value) as unknown as T;
+  if (path === `/${member}` && member !== 'model' && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+    throw new StudioError('usage', `${path} must stay an object.`);
+  }
+  if (path === '/model' && typeof value !== 'string') throw new StudioError('usage', '/model must stay a text.');
+  return edited;
+}
+
+/**
+ * The parts of a message after an edit. `path` goes into the message's data (`/parts/0/content`) or, of a tool's
+ * answer, into its result (`/result`, `/result/…`). Throws StudioError `usage`.
+ */
+export function editParts(message: LoggedMessage, path: string, value: Json): Part[] {
+  const parts = [...message.parts];
+  if (path === '/result' || path.startsWith('/result/')) {
+    const index = parts.findIndex((candidate) => candidate.type === 'tool_call_response');
+    const response = parts[index];
+    if (response?.type !== 'tool_call_response') throw new StudioError('usage', `Message ${message.m} is no tool's answer: it has no result.`);
+    parts[index] = { ...response, response: setAt(response.response, path.slice('/result'.length), value) };
+    return parts;
+  }
+  if (path !== '/parts' && !path.startsWith('/parts/')) {
+    throw new StudioError('usage', `${path === '' ? 'A whole message' : path} cannot be edited.`, { mend: 'Edit /parts, something below it, or the /result of a tool.' });
+  }
+  const edited = setAt({ parts: parts as unknown as Json }, path, value) as { parts: unknown };
+  const checked = z.array(part).safeParse(edited.parts);
+  if (!checked.success) throw new StudioError('usage', `After this edit the message is none: ${checked.error.issues[0]?.message ?? 'wrong parts'} at /parts/${(checked.error.issues[0]?.path ?? []).join('/')}.`);
+  return checked.data;
+}

@@ -1,0 +1,44 @@
+import { StudioError } from '../../common/errors.ts';
+import type { ForkEdit } from '../../config/submission.ts';
+import type { EventData } from '../../trace/schema.ts';
+import type { History } from '../act/history.ts';
+import { messageDraft, type Draft, type Log } from '../log/log.ts';
+import { editParts, editStart } from './edits.ts';
+
+/**
+ * The events of the edits a fork begins with; the first of them will have seq `first`. They hold for all that comes
+ * behind the cut. Throws StudioError `usage` for an edit of something that is not there, or that is over.
+ */
+export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: History, first: number): Draft[] {
+  const drafts: Draft[] = [];
+  for (const edit of edits) {
+    const of: EventData['edit']['of'] = {
+      ...(edit.of.seq === undefined ? {} : { seq: edit.of.seq }),
+      ...(edit.of.m === undefined ? {} : { m: edit.of.m }),
+    };
+    const seq = first + drafts.length;
+    const draft: Draft = { kind: 'edit', data: { of, path: edit.path, value: edit.value } };
+    const action = of.seq === undefined ? undefined : history.actions.find((candidate) => candidate.seq === of.seq);
+    if (action !== undefined) {
+      if (action.end !== undefined) throw over(of.seq);
+      editStart(action.kind, action.start, edit.path, edit.value); // told now when it cannot be
+      history.edits.addToStart(action.seq, { path: edit.path, value: edit.value, by: undefined });
+      drafts.push({ ...draft, agent: action.agent === '' ? undefined : action.agent });
+      continue;
+    }
+    const m = of.m ?? (of.seq === undefined ? undefined : history.messageOf(of.seq));
+    const message = m === undefined ? undefined : log.messages.get(m);
+    if (message === undefined) {
+      throw new StudioError('usage', `The fork edits ${of.m === undefined ? `event ${of.seq ?? '?'}` : `message ${of.m}`}, which is not before its cut or has no message.`);
+    }
+    const target = history.edits.resolve(message);
+    const edited = log.addMessage({ role: target.role, parts: editParts(target, edit.path, edit.value), origin: 'edited' });
+    history.edits.replace(seq, target.m, edited);
+    drafts.push(draft, messageDraft(edited, {}, undefined));
+  }
+  return drafts;
+}
+
+function over(seq: number | undefined): StudioError {
+  return new StudioError('usage', `The fork edits what event ${seq ?? '?'} asked for, but that was done before its cut.`, { mend: 'Fork right before or right after that event.' });
+}

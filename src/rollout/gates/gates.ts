@@ -1,0 +1,255 @@
+import { deferred, type Deferred } from '../../common/abort.ts';
+import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import type { Breakpoint } from '../../protocol/commands.ts';
+import type { OpenHold } from '../act/history.ts';
+import { MAX_BREAKPOINT_HOLDS, type HoldPermits } from '../job.ts';
+import type { Log } from '../log/log.ts';
+import type { LoggedMessage } from '../log/messages.ts';
+import { Breakpoints, type Surroundings } from './breakpoints.ts';
+import type { HeadEdits } from './headEdits.ts';
+import type { By, HoldReason, Holds, Released } from './holds.ts';
+import type { Side, Subject } from './subject.ts';
+
+export interface GateParts {
+  readonly log: Log;
+  readonly holds: Holds;
+  readonly head: HeadEdits;
+  readonly permits: HoldPermits;
+  readonly surroundings: Surroundings;
+  claim(breakpoint: string): Promise<boolean>;
+  /** Somebody changed the rollout. */
+  touch(): void;
+  /** The hold that a lost worker left: held again at the same gate. */
+  readonly again?: OpenHold | undefined;
+}
+
+/** `permit`: it counts as one of the worker's breakpoint holds. */
+type Reason = HoldReason & { readonly permit?: boolean };
+
+interface Waiting {
+  readonly by: By;
+  readonly done: Deferred<{ seq?: number }>;
+}
+
+/** The two sides of every outside effect: where breakpoints are looked at and commands take effect. */
+export class Gates {
+  readonly #parts: GateParts;
+  readonly #breakpoints: Breakpoints;
+  #again: OpenHold | undefined;
+  /** Hold commands (none: a pause of the batch) waiting for the next gate. */
+  #pause: Waiting[] | undefined;
+  readonly #stepping = new Set<string>();
+  readonly #injections: (Waiting & { readonly message: InjectedText })[] = [];
+  #lost = false;
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+    this.#breakpoints = new Breakpoints(parts.surroundings);
+    this.#again = parts.again;
+  }
+
+  /** Throws StudioError `usage` for a condition that is no expression; the breakpoints are then as before. */
+  setBreakpoints(breakpoints: readonly Breakpoint[]): void {
+    this.#breakpoints.set(breakpoints);
+  }
+
+  /** A pause of the whole batch, or its end. What somebody held by a command of its own stays held. */
+  setPaused(paused: boolean): void {
+    if (paused) {
+      this.#pause ??= [];
+      return;
+    }
+    if (this.#pause?.length === 0) this.#pause = undefined;
+    const hold = this.#parts.holds.current;
+    if (hold?.reason.why === 'pause' && hold.reason.command === undefined) this.#parts.holds.release('continue', {});
+  }
+
+  /** The worker lost its server, or has it back: without one, no new effect is started. */
+  setLost(lost: boolean): void {
+    this.#lost = lost;
+    if (!lost && this.#parts.holds.current?.reason.why === 'lost_server') this.#parts.holds.release('continue', {});
+  }
+
+  /** Looks at what would hold here, and holds. undefined = go on at once. Rejects when the rollout is stopped. */
+  pass(side: Side, subject: Subject, asSpan = subject.span): Promise<void> | undefined {
+    const again = this.#again?.span === asSpan && this.#again.side === side;
+    if (!again && !this.#armed()) return undefined;
+    return this.#pass(side, subject, asSpan);
+  }
+
+  /** A recorded effect is passed: nothing holds, but hit counts go on, and a lost hold is taken up again. */
+  passRecorded(subject: Subject): Promise<void> | undefined {
+    this.#breakpoints.count('before', subject);
+    if (this.#again?.span === subject.span && this.#again.side === 'after') return this.#pass('after', subject, subject.span);
+    this.#breakpoints.count('after', subject);
+    return undefined;
+  }
+
+  /** Holds until a person answers. undefined: nobody did in time. */
+  async ask(subject: Subject): Promise<Json | undefined> {
+    for (let busy = this.#parts.holds.whenFree(); busy !== undefined; busy = this.#parts.holds.whenFree()) await busy;
+    const released = await this.#parts.holds.hold({ why: 'input' }, 'before', subject);
+    return released.value;
+  }
+
+  // ---- commands: each gives the seq of the event it wrote, or throws StudioError `conflict`
+
+  hold(by: By): Promise<{ seq?: number }> {
+    if (this.#parts.holds.current !== undefined) throw new StudioError('conflict', 'The rollout is held already.');
+    const done = deferred<{ seq?: number }>();
+    this.#pause = [...(this.#pause ?? []), { by, done }];
+    return done.promise;
+  }
+
+  release(by: By): { seq?: number } {
+    const hold = this.#parts.holds.current;
+    if (hold === undefined) {
+      if (this.#pause === undefined) throw notHeld();
+      for (const waiting of this.#pause) waiting.done.resolve({});
+      this.#pause = undefined;
+      return {};
+    }
+    this.#mayGoOn(hold.reason);
+    return { seq: this.#parts.holds.release('continue', by) };
+  }
+
+  step(by: By): { seq?: number } {
+    const hold = this.#held();
+    this.#mayGoOn(hold.reason);
+    this.#stepping.add(hold.subject.agent);
+    return { seq: this.#parts.holds.release('step', by) };
+  }
+
+  edit(args: Parameters<HeadEdits['edit']>[1], by: By): { seq?: number } {
+    const seq = this.#parts.head.edit(this.#held(), args, by);
+    this.#parts.touch();
+    return { seq };
+  }
+
+  inject(message: InjectedText, by: By): Promise<{ seq?: number }> {
+    const hold = this.#parts.holds.current;
+    if (hold !== undefined) {
+      const seq = this.#parts.head.inject(hold.subject.agent, message, by);
+      this.#parts.touch();
+      return Promise.resolve({ seq });
+    }
+    const done = deferred<{ seq?: number }>();
+    this.#injections.push({ by, done, message });
+    return done.promise;
+  }
+
+  skip(result: Json, by: By): { seq?: number } {
+    const hold = this.#held();
+    if (hold.side !== 'before') throw new StudioError('conflict', 'The call was made already.', { mend: 'Edit its result instead.' });
+    // The release goes first, then the message and the end.
+    const drafts = this.#parts.head.skip(hold.subject, result, this.#parts.log.last + 2);
+    this.#parts.touch();
+    const seq = this.#parts.holds.release('continue', by, undefined, drafts);
+    return { seq: seq + drafts.length };
+  }
+
+  answer(value: Json, by: By): { seq?: number } {
+    if (this.#held().reason.why !== 'input') throw new StudioError('conflict', 'The rollout does not wait for an answer.', { mend: 'Release it, or skip the call with a result.' });
+    return { seq: this.#parts.holds.release('continue', by, value) };
+  }
+
+  /** The rollout is over: commands that wait for a gate are refused. */
+  end(): void {
+    const over = new StudioError('conflict', 'The rollout ended before its next gate.');
+    for (const waiting of [...(this.#pause ?? []), ...this.#injections]) {
+      waiting.done.promise.catch(() => undefined); // the one who asked may have gone
+      waiting.done.reject(over);
+    }
+    this.#pause = undefined;
+    this.#injections.length = 0;
+  }
+
+  #armed(): boolean {
+    return this.#pause !== undefined || this.#lost || this.#stepping.size > 0 || this.#breakpoints.any
+      || this.#injections.length > 0 || this.#parts.holds.whenFree() !== undefined;
+  }
+
+  async #pass(side: Side, subject: Subject, asSpan: number): Promise<void> {
+    const { holds } = this.#parts;
+    const matched = this.#breakpoints.any ? await this.#matched(side, subject) : undefined;
+    for (let busy = holds.whenFree(); busy !== undefined; busy = holds.whenFree()) await busy;
+    this.#inject(subject.agent);
+    const again = this.#again?.span === asSpan && this.#again.side === side ? this.#again : undefined;
+    if (again !== undefined) this.#again = undefined;
+    const reason = this.#reason(subject, matched, again);
+    if (reason !== undefined) await this.#hold(reason, side, subject);
+    while (this.#lost) await this.#hold({ why: 'lost_server' }, side, subject);
+  }
+
+  #reason(subject: Subject, matched: Reason | undefined, again: OpenHold | undefined): Reason | undefined {
+    if (matched !== undefined) return matched;
+    // A question asks itself again, and a lost server may be back.
+    if (again !== undefined && again.why !== 'input' && again.why !== 'lost_server') {
+      return { why: again.why, ...(again.breakpoint === undefined ? {} : { breakpoint: again.breakpoint }) };
+    }
+    if (this.#stepping.has(subject.agent)) return { why: 'step' };
+    if (this.#pause === undefined) return undefined;
+    const by = this.#pause[0]?.by;
+    return { why: 'pause', ...(by?.by === undefined ? {} : { by: by.by }), ...(by?.command === undefined ? {} : { command: by.command }) };
+  }
+
+  async #hold(reason: Reason, side: Side, subject: Subject): Promise<Released> {
+    this.#stepping.delete(subject.agent);
+    const pausing = this.#pause ?? [];
+    this.#pause = undefined;
+    const { permit, ...told } = reason;
+    const released = this.#parts.holds.hold(told, side, subject, permit);
+    const seq = this.#parts.holds.current?.seq;
+    for (const waiting of pausing) waiting.done.resolve(seq === undefined ? {} : { seq });
+    return released;
+  }
+
+  /** Injections that came while nothing was held. */
+  #inject(agent: string): void {
+    for (const { message, by, done } of this.#injections.splice(0)) {
+      try {
+        done.resolve({ seq: this.#parts.head.inject(agent, message, by) });
+        this.#parts.touch();
+      } catch (error) {
+        done.reject(error);
+      }
+    }
+  }
+
+  /** Writes log points; gives the reason when a breakpoint holds here. */
+  async #matched(side: Side, subject: Subject): Promise<Reason | undefined> {
+    const { log, permits } = this.#parts;
+    const agent = subject.agent === '' ? undefined : subject.agent;
+    const tell = (text: string): number => log.append([{ kind: 'log', agent, span: subject.span, data: { stream: 'out', text } }]);
+    for (const { breakpoint, text } of this.#breakpoints.matches(side, subject)) {
+      if (text !== undefined) {
+        tell(text);
+      } else if (breakpoint.once !== true || (await this.#parts.claim(breakpoint.id))) {
+        if (permits.take()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
+        tell(`Breakpoint ${breakpoint.id} matched but did not hold: breakpoints hold ${MAX_BREAKPOINT_HOLDS} rollouts of this worker already.`);
+      }
+    }
+    return undefined;
+  }
+
+  #held(): NonNullable<Holds['current']> {
+    const hold = this.#parts.holds.current;
+    if (hold === undefined) throw notHeld();
+    return hold;
+  }
+
+  #mayGoOn(reason: HoldReason): void {
+    if (reason.why === 'input') throw new StudioError('conflict', 'The rollout waits for an answer.', { mend: 'Answer the question, skip the call with a result, or cancel.' });
+    if (reason.why === 'lost_server') throw new StudioError('conflict', 'The rollout waits for its server.');
+  }
+}
+
+export interface InjectedText {
+  readonly role: LoggedMessage['role'];
+  readonly parts: LoggedMessage['parts'];
+}
+
+function notHeld(): StudioError {
+  return new StudioError('conflict', 'The rollout is not held.', { mend: 'Hold it first; to change what is recorded, fork it.' });
+}

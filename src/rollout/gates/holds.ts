@@ -1,0 +1,133 @@
+import { deferred, type Deferred } from '../../common/abort.ts';
+import type { Json } from '../../common/json.ts';
+import type { EventData } from '../../trace/schema.ts';
+import type { HoldPermits } from '../job.ts';
+import type { Draft, Log } from '../log/log.ts';
+import type { Stopwatch } from '../loop/limits.ts';
+import type { Slot } from '../ports.ts';
+import type { Stop } from '../stop.ts';
+import { roundMs, type Time } from '../time.ts';
+import type { Side, Subject } from './subject.ts';
+
+export interface HoldReason {
+  readonly why: EventData['hold']['why'];
+  readonly breakpoint?: string;
+  readonly by?: string;
+  readonly command?: string;
+}
+
+export interface Released {
+  readonly how: EventData['release']['how'];
+  /** The answer to a question. */
+  readonly value?: Json;
+}
+
+/** Who released, by which command. */
+export interface By {
+  readonly by?: string | undefined;
+  readonly command?: string | undefined;
+}
+
+export interface CurrentHold {
+  readonly reason: HoldReason;
+  readonly side: Side;
+  readonly subject: Subject;
+  /** seq of the `hold` event. */
+  readonly seq: number;
+}
+
+interface Active extends CurrentHold {
+  readonly since: number;
+  readonly over: Deferred<Released>;
+  cancelExpiry: (() => void) | undefined;
+}
+
+/** Holds that do not go on by themselves: they end by a command or when the server is back. */
+const ENDLESS = new Set<HoldReason['why']>(['pause', 'lost_server']);
+
+export interface HoldParts {
+  readonly log: Log;
+  readonly slot: Slot;
+  readonly watch: Stopwatch;
+  /** Ends every wait: cancel, loss of the lease. */
+  readonly life: Stop;
+  readonly permits: HoldPermits;
+  readonly time: Time;
+  /** After this breakpoint, step and input holds go on. */
+  readonly limitMs: number;
+}
+
+/** A rollout is held at one gate at a time. While it is, its slot is free and its clocks stand still. */
+export class Holds {
+  readonly #parts: HoldParts;
+  #active: Active | undefined;
+  /** Resolves when the rollout runs again, slot and all. */
+  #free: Deferred<undefined> | undefined;
+
+  constructor(parts: HoldParts) {
+    this.#parts = parts;
+  }
+
+  get current(): CurrentHold | undefined {
+    return this.#active;
+  }
+
+  /** Resolves when no hold is in the way any more; undefined when none is. */
+  whenFree(): Promise<unknown> | undefined {
+    return this.#free === undefined ? undefined : this.#parts.life.race(this.#free.promise);
+  }
+
+  /**
+   * Holds until released and a slot is there again. The `hold` event is written before this returns its promise.
+   * `permit`: one was taken for this hold and is given back after it. Rejects when the rollout is stopped.
+   */
+  async hold(reason: HoldReason, side: Side, subject: Subject, permit = false): Promise<Released> {
+    const { log, slot, watch, life, permits, time, limitMs } = this.#parts;
+    const free = (this.#free = deferred<undefined>());
+    const seq = log.append([{ kind: 'hold', agent: subject.agent === '' ? undefined : subject.agent, span: subject.span, data: { ...reason, side } }]);
+    const active: Active = { reason, side, subject, seq, since: time.monotonic(), over: deferred(), cancelExpiry: undefined };
+    if (!ENDLESS.has(reason.why)) active.cancelExpiry = time.timer(limitMs, () => this.release('expired', {}));
+    this.#active = active;
+    watch.held(true);
+    slot.give();
+    try {
+      const released = await life.race(active.over.promise);
+      await slot.take(life.signal);
+      return released;
+    } finally {
+      active.cancelExpiry?.();
+      this.#active = undefined;
+      this.#free = undefined;
+      watch.held(false);
+      if (permit) permits.give();
+      free.resolve(undefined);
+    }
+  }
+
+  /** Ends the current hold; `then` is appended with the release. Gives the seq of the `release`. */
+  release(how: Released['how'], by: By, value?: Json, then: readonly Draft[] = []): number {
+    const active = this.#active;
+    if (active === undefined) return this.#parts.log.last;
+    this.#active = undefined;
+    const seq = this.#parts.log.append([{
+      kind: 'release', agent: active.subject.agent === '' ? undefined : active.subject.agent, span: active.subject.span,
+      data: {
+        how, held_ms: roundMs(this.#parts.time.monotonic() - active.since),
+        ...(by.by === undefined ? {} : { by: by.by }),
+        ...(by.command === undefined ? {} : { command: by.command }),
+        ...(value === undefined ? {} : { value }),
+      },
+    }, ...then]);
+    active.over.resolve(value === undefined ? { how } : { how, value });
+    return seq;
+  }
+
+  /** The release that closes the current hold when the rollout ends in it. */
+  closing(): Draft[] {
+    const active = this.#active;
+    if (active === undefined) return [];
+    const { agent, span } = active.subject;
+    const heldMs = roundMs(this.#parts.time.monotonic() - active.since);
+    return [{ kind: 'release', agent: agent === '' ? undefined : agent, span, data: { how: 'continue', held_ms: heldMs } }];
+  }
+}

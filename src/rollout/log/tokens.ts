@@ -1,0 +1,87 @@
+import type { BlobRef, TokenRecord } from '../../trace/schema.ts';
+import { floatsToBase64 } from '../loop/base64.ts';
+import type { ModelReply, PendingBlob } from '../ports.ts';
+import type { Sha256 } from './messages.ts';
+
+export type SampledTokens = NonNullable<ModelReply['tokens']>;
+
+interface Call {
+  /** seq of its `model.start`. */
+  readonly span: number;
+  readonly prompt: readonly number[];
+  readonly completion: readonly number[];
+}
+
+/**
+ * The token records of one agent's calls. Each prompt is written as a difference to the call before, else what is
+ * stored would grow with the square of the steps.
+ */
+export class TokenChain {
+  readonly #sha256: Sha256;
+  readonly #read: (sha: string) => Promise<Uint8Array>;
+  #last: Call | undefined;
+  /** Recorded calls by span, not read yet. */
+  readonly #recorded = new Map<number, BlobRef>();
+
+  constructor(sha256: Sha256, read: (sha: string) => Promise<Uint8Array>) {
+    this.#sha256 = sha256;
+    this.#read = read;
+  }
+
+  /** A call that the prefix answered. */
+  recorded(span: number, tokens: BlobRef | undefined): void {
+    if (tokens !== undefined) this.#recorded.set(span, tokens);
+  }
+
+  /** Reads back the last recorded call, so that the next record is the one an undisturbed run would write. */
+  async ready(): Promise<void> {
+    if (this.#recorded.size === 0) return;
+    try {
+      this.#last = await lastCall(this.#recorded, this.#read);
+    } catch {
+      this.#last = undefined; // unreadable: the next prompt is written whole, which is as true
+    }
+    this.#recorded.clear();
+  }
+
+  /** The record of a call and the reference to it. */
+  write(span: number, tokens: SampledTokens): { readonly ref: BlobRef; readonly blob: PendingBlob } {
+    const keep = this.#last === undefined ? 0 : sharedWith(this.#last, tokens.prompt);
+    const record: TokenRecord = {
+      prompt: this.#last === undefined || keep === 0 ? { ids: [...tokens.prompt] } : { of: this.#last.span, keep, ids: tokens.prompt.slice(keep) },
+      completion: [...tokens.completion],
+      ...(tokens.logprobs === undefined ? {} : { logprobs: floatsToBase64(tokens.logprobs) }),
+    };
+    this.#last = { span, prompt: tokens.prompt, completion: tokens.completion };
+    const bytes = new TextEncoder().encode(JSON.stringify(record));
+    const sha = this.#sha256(bytes);
+    const media = 'application/json';
+    // Numbers tell people nothing, so the reference shows none of them.
+    return { ref: { $blob: sha, bytes: bytes.length, media, head: '' }, blob: { sha, bytes, media } };
+  }
+}
+
+/** How many of the first ids of `prompt` are those of the call's prompt and completion. */
+function sharedWith(call: Call, prompt: readonly number[]): number {
+  const own = call.prompt.length;
+  const end = Math.min(own + call.completion.length, prompt.length);
+  let at = 0;
+  while (at < end && prompt[at] === (at < own ? call.prompt[at] : call.completion[at - own])) at++;
+  return at;
+}
+
+async function lastCall(recorded: ReadonlyMap<number, BlobRef>, read: (sha: string) => Promise<Uint8Array>): Promise<Call | undefined> {
+  const records = await Promise.all([...recorded].map(async ([span, ref]) => (
+    // Written by `write` above, so its shape is known.
+    { span, record: JSON.parse(new TextDecoder().decode(await read(ref.$blob))) as TokenRecord }
+  )));
+  const calls = new Map<number, Call>();
+  for (const { span, record } of records) {
+    const { of, keep = 0, ids } = record.prompt;
+    const base = of === undefined ? undefined : calls.get(of);
+    if (of !== undefined && base === undefined) throw new Error(`the call ${of} that ${span} goes on from is not there`);
+    const shared = base === undefined ? [] : [...base.prompt, ...base.completion].slice(0, keep);
+    calls.set(span, { span, prompt: [...shared, ...ids], completion: record.completion });
+  }
+  return [...calls.values()].at(-1);
+}

@@ -1,0 +1,55 @@
+import type { AnswerRule } from '../../config/submission.ts';
+import { isJsonObject, type Json } from '../../common/json.ts';
+import type { ToolSpec } from '../ports.ts';
+
+/**
+ * The answer that a final message gives under a rule; null when it gives none, which is scored as failed. Of several
+ * matches the last counts: a model that corrects itself means the later one. With rule `tool` only a call answers.
+ */
+export function answerOf(rule: AnswerRule, text: string): Json {
+  switch (rule.kind) {
+    case 'last_message':
+      return text.trim() === '' ? null : text;
+    case 'tool':
+      return null;
+    case 'tag':
+      return lastMatch(new RegExp(`<${escaped(rule.tag)}>([\\s\\S]*?)</${escaped(rule.tag)}>`, 'g'), text)?.trim() ?? null;
+    case 'regex':
+      return lastMatch(new RegExp(rule.regex, 'g'), text) ?? null;
+  }
+}
+
+/** The first group of the last match, or all of it when the pattern has no group. */
+function lastMatch(pattern: RegExp, text: string): string | undefined {
+  const match = [...text.matchAll(pattern)].at(-1);
+  return match === undefined ? undefined : (match[1] ?? match[0]);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** The answer in the arguments of the answering tool: what is named `answer`, else the only argument, else all of them. */
+export function answerOfCall(args: Json): Json {
+  if (!isJsonObject(args)) return args;
+  if (Object.hasOwn(args, 'answer')) return args['answer'] ?? null;
+  const values = Object.values(args);
+  return values.length === 1 ? (values[0] ?? null) : args;
+}
+
+/** The tool that `answer: { tool: <name> }` adds when none of the agent's or the world's tools has that name. */
+export function answerTool(name: string): ToolSpec {
+  return {
+    name,
+    description: 'Hands in the final answer and ends the task. Call it once, when you are done.',
+    parameters: {
+      type: 'object',
+      properties: { answer: { type: 'string', description: 'The final answer.' } },
+      required: ['answer'],
+      additionalProperties: false,
+    },
+    effect: 'pure',
+    sessionBound: false,
+    from: { kind: 'builtin', name: 'answer' },
+  };
+}

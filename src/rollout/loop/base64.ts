@@ -1,0 +1,14 @@
+/** Base64 of bytes, without what only Node has. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  // In pieces: a call takes only so many arguments.
+  for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(binary);
+}
+
+/** Float32 numbers as base64 of their little-endian bytes. */
+export function floatsToBase64(values: Float32Array): string {
+  const view = new DataView(new ArrayBuffer(values.length * 4));
+  values.forEach((value, index) => view.setFloat32(index * 4, value, true));
+  return toBase64(new Uint8Array(view.buffer));
+}

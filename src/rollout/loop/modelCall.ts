@@ -1,0 +1,168 @@
+import type { SubmittedModel } from '../../config/submission.ts';
+import { seedOf } from '../../common/hash.ts';
+import type { JsonObject } from '../../common/json.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { EventData } from '../../trace/schema.ts';
+import type { Act, Acted, Outcome } from '../act/act.ts';
+import type { Subject } from '../gates/subject.ts';
+import type { Log } from '../log/log.ts';
+import type { LoggedMessage } from '../log/messages.ts';
+import type { TokenChain } from '../log/tokens.ts';
+import type { Message, ModelClient, ModelReply, ModelRequest, PendingBlob, Recorder } from '../ports.ts';
+import type { Stop } from '../stop.ts';
+import { roundMs, type Time } from '../time.ts';
+import { rangesOf, type Context } from './context.ts';
+import type { Stopwatch } from './limits.ts';
+import { NO_TOOLS, type ToldTools } from '../tools/toolSet.ts';
+
+export interface ModelCallerParts {
+  readonly act: Act;
+  readonly log: Log;
+  readonly recorder: Recorder;
+  readonly stop: Stop;
+  readonly watch: Stopwatch;
+  readonly time: Time;
+  /** Numbers the steps of the rollout: gives the next one. */
+  nextStep(): number;
+  readonly rolloutSeed: number;
+  chooseEndpoint?(endpoints: readonly string[], current: string): string;
+}
+
+export interface ModelCallerAgent {
+  /** Instance path. */
+  readonly path: string;
+  readonly client: ModelClient;
+  readonly model: SubmittedModel;
+  readonly tokens: TokenChain;
+  /** How its context is put to the model; absent: as it is. */
+  readonly show?: (messages: readonly LoggedMessage[]) => readonly Message[];
+  /** How its reply goes into the log. */
+  readonly reply: (reply: ModelReply) => NonNullable<Outcome<'model'>['message']>;
+  /** Why none of its calls can be trained on. */
+  readonly whyNot?: string;
+}
+
+/** The model calls of one agent. */
+export class ModelCaller {
+  readonly #parts: ModelCallerParts;
+  readonly #agent: ModelCallerAgent;
+  readonly #sampling: JsonObject;
+  #calls = 0;
+  #endpoint: string;
+  /** Tool lists whose text is stored already. */
+  readonly #stored = new Set<string>();
+
+  constructor(parts: ModelCallerParts, agent: ModelCallerAgent) {
+    this.#parts = parts;
+    this.#agent = agent;
+    const { endpoints, sampling } = agent.model;
+    this.#sampling = Object.fromEntries(Object.entries(sampling).filter(([, value]) => value !== undefined)) as JsonObject;
+    this.#endpoint = endpoints[parts.rolloutSeed % endpoints.length] ?? '';
+  }
+
+  /** How many calls this agent made. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** One call over the context, whose reply is not yet in it. A failed call is an `end` with an error. */
+  async call(context: Context, tools: ToldTools = NO_TOOLS): Promise<Acted<'model'> & { readonly end: EventData['model.end'] }> {
+    const { act, rolloutSeed } = this.#parts;
+    const { path, model, tokens } = this.#agent;
+    const seed = seedOf(rolloutSeed, path, ++this.#calls);
+    const step = this.#parts.nextStep();
+    const done = await act.one<'model'>({
+      kind: 'model', agent: path, name: 'model', step,
+      key: (before) => context.key(before),
+      isNew: (m) => context.isNew(m),
+      start: () => {
+        const { endpoints } = model;
+        this.#endpoint = this.#parts.chooseEndpoint?.(endpoints, this.#endpoint) ?? this.#endpoint;
+        context.settle();
+        const data: EventData['model.start'] = {
+          step, model: model.name, endpoint: this.#endpoint, context: rangesOf(context.view()), sampling: { ...this.#sampling, seed },
+          ...(tools.specs.length === 0 ? {} : { tools: tools.sha }),
+        };
+        return { data, blobs: this.#blobsOf(tools) };
+      },
+      perform: (start, subject) => this.#perform(context, tools, start, subject),
+    });
+    if (done.end === undefined) throw new Error('a model call has an end');
+    if (done.recorded) tokens.recorded(done.span, done.end.tokens);
+    context.settle(done.endSeq);
+    return { ...done, end: done.end };
+  }
+
+  #blobsOf(tools: ToldTools): PendingBlob[] {
+    if (tools.specs.length === 0 || this.#stored.has(tools.sha)) return [];
+    this.#stored.add(tools.sha);
+    return [tools.blob];
+  }
+
+  async #perform(context: Context, tools: ToldTools, start: EventData['model.start'], subject: Subject<'model'>): Promise<Outcome<'model'>> {
+    const { stop, time } = this.#parts;
+    const { tokens } = this.#agent;
+    const ready = tokens.ready();
+    const began = time.monotonic();
+    try {
+      stop.check();
+      const reply = await this.#ask(context, tools, start, subject.span);
+      await ready;
+      const written = reply.tokens === undefined ? undefined : tokens.write(subject.span, reply.tokens);
+      return {
+        message: this.#agent.reply(reply),
+        end: { ...endOf(reply, this.#agent.whyNot), ...(written === undefined ? {} : { tokens: written.ref }) },
+        ...(written === undefined ? {} : { blobs: [written.blob] }),
+      };
+    } catch (thrown) {
+      // What is no classed error is a fault of ours, not of the agent.
+      const error = stop.reason ?? ClassedError.from(thrown, 'infrastructure');
+      return {
+        end: { status: 'error', ms: roundMs(time.monotonic() - began), trainable: false, why_not: 'the call failed', source: 'live', error: error.toTrace() },
+      };
+    }
+  }
+
+  async #ask(context: Context, tools: ToldTools, start: EventData['model.start'], span: number): Promise<ModelReply> {
+    const { stop, watch, recorder, log } = this.#parts;
+    const { client, model, show } = this.#agent;
+    const { seed, ...sampling } = start.sampling;
+    const messages = context.view();
+    const request: ModelRequest = {
+      endpoint: start.endpoint ?? this.#endpoint, model: start.model ?? model.name, messages: show === undefined ? messages : show(messages),
+      tools: tools.specs, sampling, // as configured; an edit at the gate may say anything, and the endpoint judges it
+      seed: typeof seed === 'number' ? seed : 0, capture: model.capture,
+    };
+    let waiting = false;
+    const onWait = (on: boolean): void => {
+      if (on === waiting) return;
+      waiting = on;
+      watch.waiting(on);
+    };
+    const onDelta = (text: string): void => {
+      if (!log.closed) recorder.delta(span, text);
+    };
+    try {
+      return await stop.race(client.complete(request, { signal: stop.signal, onDelta, onWait }));
+    } finally {
+      onWait(false);
+      waiting = true; // a late call of a reply that nobody waits for changes nothing
+    }
+  }
+}
+
+function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.end'] {
+  const why = whyNot ?? reply.whyNot ?? (reply.tokens === undefined ? 'the token ids were not captured' : undefined);
+  return {
+    status: 'ok', finish_reason: reply.finishReason,
+    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+    ms: roundMs(reply.ms),
+    ...(reply.queueMs === undefined ? {} : { queue_ms: roundMs(reply.queueMs) }),
+    ...(reply.firstMs === undefined ? {} : { first_ms: roundMs(reply.firstMs) }),
+    ...(reply.retries.length === 0 ? {} : { retries: [...reply.retries] }),
+    ...(reply.weights === undefined ? {} : { weights: reply.weights }),
+    trainable: why === undefined,
+    ...(why === undefined ? {} : { why_not: why }),
+    source: 'live',
+  };
+}

@@ -1,0 +1,282 @@
+import { StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
+import { verbArgs, type Breakpoint } from '../protocol/commands.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { EventData } from '../trace/schema.ts';
+import { closeSpans, lostSessions } from './act/takeover.ts';
+import { endingOf, type Ending } from './ending.ts';
+import type { By } from './gates/holds.ts';
+import type { RolloutJob, RolloutPorts } from './job.ts';
+import type { Draft } from './log/log.ts';
+import type { Agent } from './loop/agent.ts';
+import { makeAgent, openingOf, rolloutSeed } from './loop/crew.ts';
+import { Limits } from './loop/limits.ts';
+import { ToolSet } from './tools/toolSet.ts';
+import type { ToolHost } from './ports.ts';
+import { begin, type Running } from './running.ts';
+import { scoreOf } from './scoring.ts';
+import { settledWithin, Stop } from './stop.ts';
+import { systemTime } from './time.ts';
+import { WorldPlace } from './world.ts';
+
+/** Tools that do not close within this are left to whoever runs them. */
+const CLOSE_MS = 5_000;
+/** What is interrupted ends within a second of its own; scoring waits a little longer than that. */
+const IDLE_MS = 1_500;
+
+/** A command as a person or the server gave it. `args` are those of `verbArgs`. */
+export interface RolloutOrder {
+  /** The command's id: written into the event it leads to. */
+  readonly command: string;
+  readonly verb: string;
+  readonly args: Json | undefined;
+  readonly by: string;
+}
+
+/** What a rollout opened and must close again. */
+interface Opened {
+  tools?: ToolHost;
+  world?: WorldPlace;
+  worldEnd?: EventData['world.close'];
+  agent?: Agent;
+}
+
+/**
+ * One try at an attempt, from its first event (or from where a lost worker left it) to its `rollout.end`.
+ * Knows no transport and no process: everything outside comes in through the ports.
+ */
+export class Rollout {
+  readonly #job: RolloutJob;
+  readonly #ports: RolloutPorts;
+  /** Cancel and loss of the lease: ends everything at once. */
+  readonly #life = new Stop();
+  readonly #opened: Opened = {};
+  #beginning: Promise<Running> | undefined;
+  #running: Running | undefined;
+  #breakpoints: readonly Breakpoint[];
+  #limits: Limits | undefined;
+  #ended = false;
+
+  constructor(job: RolloutJob, ports: RolloutPorts) {
+    this.#job = job;
+    this.#ports = ports;
+    this.#breakpoints = job.breakpoints;
+  }
+
+  /**
+   * Runs to the end and closes all it opened. Resolves when that is done, also after `cancel` and `abort`. Rejects
+   * only when its record could not be read, and then wrote nothing.
+   */
+  async run(): Promise<void> {
+    try {
+      this.#beginning = begin(this.#job, this.#ports, this.#life);
+      const running = (this.#running = await this.#beginning);
+      this.#useBreakpoints(running);
+      const ending = await this.#work(running);
+      await this.#finish(running, ending);
+    } finally {
+      this.#ended = true;
+      this.#limits?.end();
+      this.#running?.gates.end();
+      await this.#close();
+    }
+  }
+
+  /**
+   * Applies a command: `cancel` at once, the others at the gate the rollout is held at, `hold` and `inject` at the
+   * next one otherwise. Gives the seq of the event it led to. Throws StudioError: `usage` for wrong arguments,
+   * `conflict` when the state does not allow it.
+   */
+  async command(order: RolloutOrder): Promise<{ seq?: number }> {
+    const by: By = { by: order.by, command: order.command };
+    const { gates } = await this.#ready();
+    switch (order.verb) {
+      case 'hold':
+        return gates.hold(by);
+      case 'release':
+        return gates.release(by);
+      case 'step':
+        return gates.step(by);
+      case 'edit': {
+        const { of, path, value } = argsOf('edit', order.args);
+        return gates.edit({ of: { ...(of.seq === undefined ? {} : { seq: of.seq }), ...(of.m === undefined ? {} : { m: of.m }) }, path, value }, by);
+      }
+      case 'inject':
+        return gates.inject(argsOf('inject', order.args).message, by);
+      case 'skip':
+        return gates.skip(argsOf('skip', order.args).result, by);
+      case 'answer':
+        return gates.answer(argsOf('answer', order.args).value, by);
+      case 'cancel':
+        return this.#cancel(argsOf('cancel', order.args ?? {}).reason ?? `It was cancelled by ${order.by}.`);
+      default:
+        throw new StudioError('usage', `A rollout knows no command "${order.verb}".`);
+    }
+  }
+
+  /** The batch's breakpoints and whether it is paused. Throws StudioError `usage` for a condition that is no expression. */
+  setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void {
+    this.#breakpoints = breakpoints;
+    this.#running?.gates.setBreakpoints(breakpoints);
+    this.#running?.gates.setPaused(paused);
+  }
+
+  /** The worker lost its server, or has it back: meanwhile no new effect is started. */
+  setLost(lost: boolean): void {
+    this.#running?.gates.setLost(lost);
+  }
+
+  /** Stops at once and writes nothing more: the lease is lost or the worker stops. Another holder goes on from the record. */
+  abort(reason: string): void {
+    this.#running?.log.close();
+    this.#life.stop(new ClassedError('cancelled', reason));
+  }
+
+  async #ready(): Promise<Running> {
+    const running = this.#running ?? (await this.#beginning);
+    if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
+    if (this.#ended || running.log.closed) throw new StudioError('conflict', 'The rollout has ended.');
+    return running;
+  }
+
+  #useBreakpoints({ gates, log }: Running): void {
+    try {
+      gates.setBreakpoints(this.#breakpoints);
+    } catch (error) {
+      // The rollout is not to blame for a condition nobody can read.
+      log.append([{ kind: 'log', data: { stream: 'err', text: `No breakpoint is set: ${error instanceof Error ? error.message : String(error)}` } }]);
+    }
+  }
+
+  /** Writes the end at once; whatever still runs can write nothing more. */
+  #cancel(reason: string): { seq: number } {
+    const running = this.#running;
+    if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
+    const error = new ClassedError('cancelled', reason);
+    const { log, holds } = running;
+    log.append([...holds.closing(), ...closeSpans(log, 'cancelled', reason), this.#end(running, { status: 'cancelled', answer: null, error, scorable: false }, null)]);
+    const seq = log.last;
+    log.close();
+    this.#life.stop(error);
+    return { seq };
+  }
+
+  /** Sets up and runs the agent; gives how it ended. */
+  async #work(running: Running): Promise<Ending> {
+    let ready = false;
+    try {
+      if (running.refusal !== undefined) throw running.refusal;
+      const agent = await this.#setUp(running);
+      ready = true;
+      const answer = await agent.run(await openingOf(this.#crewParts(running)));
+      return { status: 'done', answer, scorable: true };
+    } catch (thrown) {
+      return endingOf(thrown, this.#opened.agent?.answerSoFar ?? null, ready);
+    }
+  }
+
+  async #setUp(running: Running): Promise<Agent> {
+    const job = this.#job;
+    const ports = this.#ports;
+    const { stop, log, history, act, time, sha256, watch } = running;
+    const own = await stop.race(this.#openTools(stop));
+    const toolSeconds = job.submission.agent.limits.tool_seconds;
+    const world = ports.world === undefined ? undefined : await WorldPlace.open(act, {
+      world: ports.world, task: job.task, batchSeed: job.submission.seed, history, log, recorder: ports.recorder, stop, life: this.#life, time, sha256, toolSeconds,
+    });
+    if (world !== undefined) this.#opened.world = world;
+    const tools = new ToolSet(own, world, job.submission.agent.answer, sha256);
+    this.#checkSessions(running, tools, world);
+    const limits = (this.#limits = new Limits(job.submission.agent.limits, watch, time));
+    limits.start((error) => stop.stop(error));
+    return (this.#opened.agent = makeAgent({ ...this.#crewParts(running), limits, tools }));
+  }
+
+  async #openTools(stop: Stop): Promise<ToolHost> {
+    const host = await this.#ports.openTools(stop.signal);
+    // Opened after all, but nobody waits any more.
+    if (this.#ended) await host.close();
+    else this.#opened.tools = host;
+    return host;
+  }
+
+  #crewParts(running: Running): Omit<Parameters<typeof makeAgent>[0], 'limits' | 'tools'> {
+    return { job: this.#job, ports: this.#ports, life: this.#life, ...running };
+  }
+
+  /** What lived in sessions that are gone: a resumed rollout cannot go on without it, a fork does and says so. */
+  #checkSessions({ history, log, ownFrom }: Running, tools: ToolSet, world: WorldPlace | undefined): void {
+    const own = lostSessions(history, tools, world, ownFrom);
+    if (own.length > 0) {
+      throw new ClassedError('infrastructure', `Its worker was lost, and with it the sessions of ${own.join(', ')}, which cannot be brought back. A new try begins from the start.`);
+    }
+    if (this.#job.how !== 'fresh') return;
+    const shared = lostSessions(history, tools, world, 1);
+    if (shared.length === 0) return;
+    const text = `The fork begins with fresh sessions of ${shared.join(', ')}: what the recorded calls did in them is not there.`;
+    log.append([{ kind: 'log', data: { stream: 'err', text } }]);
+  }
+
+  async #finish(running: Running, reached: Ending): Promise<void> {
+    const { log, stop, time, history } = running;
+    const { world, agent } = this.#opened;
+    this.#limits?.end();
+    running.gates.end();
+    if (world !== undefined) await settledWithin(world.queue.idle(), IDLE_MS, time);
+    if (log.closed) return;
+    // A world that could not be brought back is found out beside the agent.
+    const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
+    const ending = failed ? endingOf(stop.reason, null, false) : reached;
+    const left = closeSpans(log, 'cancelled', 'The rollout ended.').filter((draft) => draft.kind !== 'world.close');
+    if (left.length > 0) log.append(left);
+    let score: EventData['score'] | null = null;
+    if (ending.status !== 'infrastructure' && ending.status !== 'cancelled') {
+      score = history.score ?? null;
+      if (score === null) {
+        score = await scoreOf(ending, {
+          scorer: this.#ports.scorer, task: this.#job.task, rolloutSeed: rolloutSeed(this.#job),
+          messages: agent?.messages ?? [], world: world?.session, life: this.#life,
+        });
+        log.append([{ kind: 'score', data: score }]);
+      }
+    }
+    const closing: Draft[] = [];
+    if (world !== undefined) {
+      const data = (this.#opened.worldEnd = await world.close());
+      closing.push({ kind: 'world.close', span: world.span, data });
+    }
+    log.append([...closing, this.#end(running, ending, score)]);
+    log.close();
+  }
+
+  #end(running: Running, ending: Ending, score: EventData['score'] | null): Draft {
+    const { totals, fingerprint, watch, touched } = running;
+    return {
+      kind: 'rollout.end',
+      data: {
+        status: ending.status, passed: score?.passed ?? null, reward: score?.value ?? null, answer: ending.answer, touched,
+        ...(ending.error === undefined ? {} : { error: ending.error.toTrace() }),
+        totals: totals.totals(watch.wallMs),
+        fingerprint: fingerprint.digest(),
+      },
+    };
+  }
+
+  /** Closes what is open, each within its time; what does not close is its owner's to end. */
+  async #close(): Promise<void> {
+    const { tools, world, worldEnd } = this.#opened;
+    const closings: Promise<unknown>[] = [];
+    if (world !== undefined && worldEnd === undefined) closings.push(world.close());
+    if (tools !== undefined) closings.push(tools.close());
+    if (closings.length > 0) await settledWithin(Promise.allSettled(closings), CLOSE_MS, this.#ports.time ?? systemTime);
+  }
+}
+
+function argsOf<V extends keyof typeof verbArgs>(verb: V, args: Json | undefined): ReturnType<(typeof verbArgs)[V]['parse']> {
+  const parsed = verbArgs[verb].safeParse(args ?? {});
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new StudioError('usage', `The arguments of ${verb} are wrong: ${issue?.message ?? 'not as expected'} at /${(issue?.path ?? []).join('/')}.`);
+  }
+  return parsed.data as ReturnType<(typeof verbArgs)[V]['parse']>; // the schema's own output
+}

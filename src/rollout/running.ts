@@ -1,0 +1,170 @@
+import { StudioError } from '../common/errors.ts';
+import { sha256Hex } from '../common/hash.ts';
+import { codeSha, configSha, type Submission } from '../config/submission.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import { Fingerprint } from '../trace/fingerprint.ts';
+import type { TraceEvent } from '../trace/schema.ts';
+import { Act } from './act/act.ts';
+import { History } from './act/history.ts';
+import { Prefix, type PrefixRequest } from './act/prefix.ts';
+import { lostWithWorker } from './act/recorded.ts';
+import { closeSpans, openIrreversible } from './act/takeover.ts';
+import { forkEditDrafts } from './gates/forkEdits.ts';
+import { Gates } from './gates/gates.ts';
+import { HeadEdits } from './gates/headEdits.ts';
+import { Holds } from './gates/holds.ts';
+import type { RolloutJob, RolloutPorts } from './job.ts';
+import { Log, type Draft } from './log/log.ts';
+import type { Sha256 } from './log/messages.ts';
+import { TotalsCounter } from './log/totals.ts';
+import { rolloutSeed, userPath } from './loop/crew.ts';
+import { Stopwatch } from './loop/limits.ts';
+import type { Stop } from './stop.ts';
+import { systemTime, type Time } from './time.ts';
+
+/** A rollout whose record was read and whose first events are written: everything its effects go through. */
+export interface Running {
+  readonly log: Log;
+  readonly history: History;
+  readonly holds: Holds;
+  readonly gates: Gates;
+  readonly act: Act;
+  readonly watch: Stopwatch;
+  readonly totals: TotalsCounter;
+  readonly fingerprint: Fingerprint;
+  /** No new effect begins after it: limits, and what ends the try. */
+  readonly stop: Stop;
+  readonly sha256: Sha256;
+  readonly time: Time;
+  /** The first seq that is no ancestor's. */
+  readonly ownFrom: number;
+  /** Why it cannot even begin. */
+  readonly refusal: ClassedError | undefined;
+  /** Whether somebody changed it while it ran. */
+  touched: boolean;
+}
+
+/** Reads the record, takes over, and writes what a holder writes first. Rejects when the record cannot be read. */
+export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): Promise<Running> {
+  const sha256 = ports.sha256 ?? sha256Hex;
+  const time = ports.time ?? systemTime;
+  const log = new Log(ports.recorder, ports.clock, sha256);
+  const totals = new TotalsCounter((agent) => modelOf(job.submission, agent).price);
+  const fingerprint = new Fingerprint();
+  const ownFrom = (job.fork?.seq ?? 0) + 1;
+  const outcome = outcomesOnly(fingerprint);
+  const note = (event: TraceEvent, own: boolean): void => {
+    if (own) totals.add(event);
+    outcome(event);
+  };
+  const history = await History.read(job.prefix, log, ownFrom, sha256, (ref) => ports.recorder.readBlob(ref.$blob, life.signal), note);
+  if (log.last !== job.last) {
+    throw new StudioError('internal', `The record of rollout ${job.rollout} should end at event ${job.last}, but ends at ${log.last}.`);
+  }
+  log.observe((event) => note(event, true));
+  const refusal = writeBeginning(job, log, history, ownFrom);
+
+  const watch = new Stopwatch(time, history);
+  const { stop } = life.child();
+  const holds = new Holds({ log, slot: ports.slot, watch, life: stop, permits: ports.holdPermits, time, limitMs: job.submission.hold_limit_seconds * 1000 });
+  const hold = history.openHold;
+  const again = hold !== undefined && (job.held || hold.carried) ? hold : undefined;
+  const running: { touched: boolean } = { touched: history.touched };
+  const gates = new Gates({
+    log, holds, permits: ports.holdPermits, again,
+    head: new HeadEdits(log, history.edits, (agent) => history.inbox(agent)),
+    surroundings: { task: job.task, attempt: job.attempt, usage: () => totals.totals(0) },
+    claim: (breakpoint) => ports.claim(breakpoint),
+    touch: () => {
+      running.touched = true;
+    },
+  });
+  if (job.paused || (job.held && again === undefined)) gates.setPaused(true);
+  const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
+  const act = new Act({ log, recorder: ports.recorder, prefix, edits: history.edits, gates, stop, diverged: tellOnce(log) });
+  return Object.assign(running, { log, history, holds, gates, act, watch, totals, fingerprint, stop, sha256, time, ownFrom, refusal });
+}
+
+/** The model of an agent of a submission, by instance path. */
+function modelOf(submission: Submission, agent: string | undefined): Submission['agent']['model'] {
+  const user = submission.world?.user;
+  return user !== undefined && agent === userPath(submission.agent.name) ? user.model : submission.agent.model;
+}
+
+/**
+ * Start and lease, the edits of a fork, and the ends of what a lost holder (or, of a fork, the cut) left open: one
+ * append. Gives why the rollout cannot go on, when it cannot.
+ */
+function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: number): ClassedError | undefined {
+  const { submission, fork } = job;
+  const drafts: Draft[] = [];
+  if (job.how === 'fresh') {
+    const { config, code } = job.shas ?? shasOf(submission);
+    drafts.push({
+      kind: 'rollout.start',
+      data: {
+        batch: job.batch, task: job.task.id, attempt: job.attempt, try: job.try, seed: rolloutSeed(job), config, code,
+        model: submission.agent.model.name, ...(fork === undefined ? {} : { fork: { rollout: fork.rollout, seq: fork.seq } }),
+      },
+    });
+  }
+  drafts.push({
+    kind: 'rollout.lease',
+    data: { epoch: job.epoch, worker: job.worker, how: job.how, ...(history.snapshot === undefined ? {} : { snapshot: history.snapshot.sha }) },
+  });
+  const twice = openIrreversible(log, history, ownFrom).filter((call) => !call.waiting);
+  let refusal: ClassedError | undefined;
+  if (job.how === 'resumed') {
+    drafts.push(...closeSpans(log, 'infrastructure', 'Its worker was lost.'));
+    if (twice.length > 0) {
+      const names = twice.map((call) => call.name).join(', ');
+      refusal = new ClassedError('infrastructure', `Its worker was lost in a call of ${names}, which cannot be taken back and may have happened. A new try begins from the start.`);
+    }
+  } else if (fork !== undefined) {
+    try {
+      drafts.push(...forkEditDrafts(job.edits, log, history, log.last + 1 + drafts.length));
+    } catch (error) {
+      refusal = ClassedError.from(error, 'invalid_arguments');
+    }
+    drafts.push(...closeSpans(log, 'infrastructure', 'It was open where the fork was cut.'));
+  }
+  log.append(drafts);
+  return refusal;
+}
+
+/**
+ * Gives a fingerprint what counts: a sampled message once its call has ended (a fork may be cut between the two), and
+ * no call that was lost with its worker, for it is made again.
+ */
+function outcomesOnly(fingerprint: Fingerprint): (event: TraceEvent) => void {
+  let sampled: TraceEvent | undefined;
+  return (event) => {
+    if (event.kind === 'message' && event.data.origin === 'sampled') {
+      sampled = event;
+      return;
+    }
+    if (event.kind === 'model.end' && sampled?.kind === 'message' && event.data.m === sampled.data.m) fingerprint.add(sampled);
+    if (event.kind !== 'tool.end' || !lostWithWorker(event.data.error)) fingerprint.add(event);
+  };
+}
+
+const shas = new WeakMap<Submission, { readonly config: string; readonly code: string }>();
+
+/** One submission is that of many rollouts, and its hashes cost more than a step. */
+function shasOf(submission: Submission): { readonly config: string; readonly code: string } {
+  let known = shas.get(submission);
+  if (known === undefined) shas.set(submission, (known = { config: configSha(submission), code: codeSha(submission) }));
+  return known;
+}
+
+/** Tells once that a fork does not ask what its prefix answers. */
+function tellOnce(log: Log): (request: PrefixRequest) => void {
+  let told = false;
+  return ({ agent, kind, name }) => {
+    if (told) return;
+    told = true;
+    const what = kind === 'model' ? 'its model' : `${kind} ${name}`;
+    const text = `The fork does not ask what was recorded (first: ${agent} asks ${what}), so the recorded answers before its cut are taken in their order.`;
+    log.append([{ kind: 'log', data: { stream: 'err', text } }]);
+  };
+}

@@ -1,0 +1,37 @@
+import { seedOf } from '../common/hash.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { EventData } from '../trace/schema.ts';
+import type { Ending } from './ending.ts';
+import type { Message, Scorer, ScoreInput, WorldSession } from './ports.ts';
+import type { Stop } from './stop.ts';
+
+export interface ScoringInput {
+  readonly scorer: Scorer;
+  readonly task: ScoreInput['task'];
+  readonly rolloutSeed: number;
+  readonly messages: readonly Message[];
+  readonly world: WorldSession | undefined;
+  /** Cancel and loss of the lease. */
+  readonly life: Stop;
+}
+
+/** What the final state is worth. A scorer that fails gives no score but its error; a state that cannot be judged gives why. */
+export async function scoreOf(ending: Ending, input: ScoringInput): Promise<EventData['score']> {
+  const { scorer, task, rolloutSeed, messages, world, life } = input;
+  if (!ending.scorable) return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to judge.'));
+  try {
+    const seed = seedOf(rolloutSeed, 'score');
+    const { value, passed, parts, explanation } = await life.race(scorer.score({ task, answer: ending.answer, messages, world, seed, signal: life.signal }));
+    return {
+      scorer: scorer.name, value, passed,
+      ...(parts === undefined ? {} : { parts: { ...parts } }),
+      ...(explanation === undefined ? {} : { explanation }),
+    };
+  } catch (thrown) {
+    return unscored(scorer, ClassedError.from(thrown, 'tool_error'));
+  }
+}
+
+function unscored(scorer: Scorer, error: ClassedError): EventData['score'] {
+  return { scorer: scorer.name, value: null, passed: null, error: error.toTrace() };
+}

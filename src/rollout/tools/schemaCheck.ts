@@ -1,0 +1,88 @@
+import { Validator, type OutputUnit, type SchemaDraft } from '@cfworker/json-schema';
+import type { JsonObject } from '../../common/json.ts';
+import type { JsonSchema } from '../ports.ts';
+
+/** Problems told at once; more would only bury the first. */
+const MOST = 5;
+/** Keywords that only say that something below them is wrong. */
+const WRAPPERS = new Set(['properties', 'patternProperties', 'items', 'prefixItems', 'additionalItems', '$ref', '$recursiveRef', 'allOf', 'then', 'else', 'propertyNames']);
+
+/** Schemas are checked into validators once, however many rollouts share them. */
+const validators = new WeakMap<JsonSchema, Validator | 'unusable'>();
+
+/**
+ * What is wrong with a tool's arguments, in plain words, or undefined. A schema that is itself broken checks nothing:
+ * that is not the model's fault, and the tool checks its arguments again.
+ */
+export function argumentProblems(schema: JsonSchema, args: JsonObject): string | undefined {
+  const validator = validatorOf(schema);
+  if (validator === 'unusable') return undefined;
+  const result = validator.validate(args);
+  if (result.valid) return undefined;
+  const problems = [...new Set(result.errors.filter((unit) => !isWrapper(unit, result.errors)).map(sentence))];
+  const shown = problems.slice(0, MOST).join('; ');
+  return problems.length > MOST ? `${shown}; and ${problems.length - MOST} more` : shown;
+}
+
+function validatorOf(schema: JsonSchema): Validator | 'unusable' {
+  let validator = validators.get(schema);
+  if (validator === undefined) {
+    validator = makeValidator(schema);
+    validators.set(schema, validator);
+  }
+  return validator;
+}
+
+function makeValidator(schema: JsonSchema): Validator | 'unusable' {
+  try {
+    // The library marks the schemas it resolved, so it gets a copy; any JSON object is a schema to it.
+    const validator = new Validator(structuredClone(schema), draftOf(schema), false);
+    validator.validate({}); // an unresolvable $ref shows only here
+    return validator;
+  } catch {
+    return 'unusable';
+  }
+}
+
+/** By `$schema`; JSON Schema's own default is the newest. */
+function draftOf(schema: JsonSchema): SchemaDraft {
+  const dialect = typeof schema['$schema'] === 'string' ? schema['$schema'] : '';
+  if (dialect.includes('draft-04')) return '4';
+  if (dialect.includes('draft-06') || dialect.includes('draft-07')) return '7';
+  return dialect.includes('2019-09') ? '2019-09' : '2020-12';
+}
+
+function isWrapper(unit: OutputUnit, all: readonly OutputUnit[]): boolean {
+  if (unit.keyword === 'additionalProperties' || unit.keyword === 'unevaluatedProperties') {
+    return all.some((other) => other !== unit && other.instanceLocation.startsWith(`${unit.instanceLocation}/`) && other.keyword !== 'false');
+  }
+  return WRAPPERS.has(unit.keyword) || unit.keyword === 'false';
+}
+
+/** `days: Instance type "string" is invalid …` as `days must be integer, not string`. */
+function sentence(unit: OutputUnit): string {
+  const where = placeOf(unit.instanceLocation);
+  const quoted = [...unit.error.matchAll(/"([^"]*)"/g)].map((match) => match[1] ?? '');
+  switch (unit.keyword) {
+    case 'type':
+      return `${where} must be ${quoted.slice(1).join(' or ')}, not ${quoted[0] ?? 'this'}`;
+    case 'required':
+      return `${where === ROOT ? '' : `${where}: `}"${quoted[0] ?? ''}" is missing`;
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return `${where === ROOT ? '' : `${where}: `}"${quoted[0] ?? ''}" is not an argument of this tool`;
+    case 'enum':
+    case 'const':
+      return `${where} must be ${unit.keyword === 'enum' ? 'one of ' : ''}${unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')}`;
+    default:
+      return `${where}: ${unit.error.replace(/\.$/, '')}`;
+  }
+}
+
+const ROOT = 'the arguments';
+
+function placeOf(location: string): string {
+  const keys = location.replace(/^#\/?/, '');
+  if (keys === '') return ROOT;
+  return keys.split('/').map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+}

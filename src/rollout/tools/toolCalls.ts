@@ -1,0 +1,264 @@
+import { seedOf } from '../../common/hash.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { EventData, Part } from '../../trace/schema.ts';
+import type { Act, Acted, ActRequest, Outcome } from '../act/act.ts';
+import { toolKey } from '../act/history.ts';
+import type { Edits } from '../gates/edits.ts';
+import { editStart } from '../gates/edits.ts';
+import type { Gates } from '../gates/gates.ts';
+import type { Subject } from '../gates/subject.ts';
+import type { Log } from '../log/log.ts';
+import type { Sha256 } from '../log/messages.ts';
+import type { ToolOutcome, ToolSpec } from '../ports.ts';
+import { settledWithin, type Stop } from '../stop.ts';
+import { roundMs, type Time } from '../time.ts';
+import type { WorldCall } from '../world.ts';
+import { argumentProblems } from './schemaCheck.ts';
+import { ToolLog } from './toolLog.ts';
+import type { FoundTool, ToolSet } from './toolSet.ts';
+
+export type ToolCallPart = Extract<Part, { type: 'tool_call' }>;
+
+/** How long an interrupted tool may take to end before its call is closed without it. */
+const GRACE_MS = 1_000;
+/** Characters of a whole output that its reference shows. */
+const HEAD = 1_024;
+
+export interface ToolCallerParts {
+  readonly act: Act;
+  readonly log: Log;
+  readonly gates: Gates;
+  readonly edits: Edits;
+  readonly stop: Stop;
+  readonly time: Time;
+  readonly sha256: Sha256;
+  readonly rolloutSeed: number;
+  readonly toolSeconds: number;
+}
+
+/** A call that is over. */
+export interface ToolCalled {
+  readonly part: ToolCallPart;
+  /** With the edits made at the gate. */
+  readonly arguments: Json;
+  readonly done: Acted<'tool'> & { readonly end: EventData['tool.end'] };
+}
+
+/** Makes the tool calls of one agent. */
+export class ToolCaller {
+  readonly #parts: ToolCallerParts;
+  readonly #agent: string;
+  readonly #tools: ToolSet;
+
+  constructor(parts: ToolCallerParts, agent: string, tools: ToolSet) {
+    this.#parts = parts;
+    this.#agent = agent;
+    this.#tools = tools;
+  }
+
+  /**
+   * All calls that one model call (the agent's n-th) asked for, at once; those of a world one after the other.
+   * Gives them in call order. A failed call is an `end` with an error; rejects only when the rollout cannot go on.
+   */
+  async turn(calls: readonly ToolCallPart[], modelCall: number, step: number): Promise<ToolCalled[]> {
+    const outcomes: Gave[] = calls.map(() => ({}));
+    const requests = calls.map((part, index) => this.#request(part, seedOf(this.#parts.rolloutSeed, this.#agent, modelCall, index), step, outcomes[index] ?? {}));
+    const settled = await Promise.allSettled(await this.#parts.act.all(requests));
+    const called = settled.map((result, index): ToolCalled => {
+      if (result.status === 'rejected') throw result.reason;
+      const part = calls[index];
+      const { end } = result.value;
+      if (part === undefined || end === undefined) throw new Error('every call has an end');
+      return { part, arguments: this.#edited(result.value.span, part), done: { ...result.value, end } };
+    });
+    const errors = called.flatMap(({ done }) => done.end.error ?? []);
+    // Calls that were only ended because one of them ended the rollout say `cancelled`.
+    const fatal = errors.find((error) => error.class === 'infrastructure') ?? errors.find((error) => error.class === 'limit' || error.class === 'cancelled');
+    if (fatal !== undefined) throw new ClassedError(fatal.class, fatal.message);
+    return called;
+  }
+
+  #edited(span: number, part: ToolCallPart): Json {
+    let data: { arguments: Json } = { arguments: part.arguments };
+    for (const { path, value } of this.#parts.edits.ofStart(span)) data = editStart('tool', data, path, value);
+    return data.arguments;
+  }
+
+  #request(part: ToolCallPart, seed: number, step: number, outcome: Gave): ActRequest<'tool'> {
+    const found = this.#tools.find(part.name);
+    const effect = found?.spec.effect ?? 'pure';
+    const start = startOf(part, effect);
+    const world = found?.world;
+    const worldCall = (span: number): WorldCall => ({ call: { id: part.id, name: part.name, arguments: argumentsOf(this.#edited(span, part)) }, seed, effect });
+    return {
+      kind: 'tool', agent: this.#agent, name: part.name, step,
+      key: () => toolKey(start),
+      start: () => ({ data: start }),
+      perform: (asked, subject) => this.#perform(asked, subject, seed, outcome),
+      ...(world === undefined ? {} : {
+        queue: world.queue,
+        settled: (done: Acted<'tool'>) => (done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value)),
+      }),
+    };
+  }
+
+  async #perform(asked: EventData['tool.start'], subject: Subject<'tool'>, seed: number, outcome: Gave): Promise<Outcome<'tool'>> {
+    const { stop, time, log } = this.#parts;
+    const began = time.monotonic();
+    const prints = new ToolLog(log, this.#agent, subject.span);
+    try {
+      stop.check();
+      const gave = await this.#make(this.#checked(asked), asked, subject, seed, prints);
+      outcome.value = gave;
+      prints.end();
+      return this.#given(asked, gave, roundMs(time.monotonic() - began));
+    } catch (thrown) {
+      const error = this.#classed(thrown);
+      if (error.class === 'infrastructure') stop.stop(error); // the try is over, and so are the calls beside this one
+      prints.end();
+      return failed(asked, error, roundMs(time.monotonic() - began));
+    }
+  }
+
+  /** Throws ClassedError when the call cannot be made as it was asked. */
+  #checked(asked: EventData['tool.start']): FoundTool {
+    const found = this.#tools.find(asked.name);
+    if (found === undefined) {
+      const names = this.#tools.names;
+      throw new ClassedError('unknown_tool', `There is no tool "${asked.name}". ${names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`}`);
+    }
+    if (asked.raw !== undefined && Object.keys(argumentsOf(asked.arguments)).length === 0) {
+      throw new ClassedError('malformed_output', `The arguments of ${asked.name} are not valid JSON${reasonOf(asked.raw)}. Give one JSON object that matches ${JSON.stringify(found.spec.parameters)}.`);
+    }
+    if (!isJsonObject(asked.arguments)) {
+      throw new ClassedError('invalid_arguments', `The arguments of ${asked.name} must be one JSON object that matches ${JSON.stringify(found.spec.parameters)}.`);
+    }
+    const problems = argumentProblems(found.spec.parameters, asked.arguments);
+    if (problems !== undefined) throw new ClassedError('invalid_arguments', `The arguments of ${asked.name} do not match its schema: ${problems}.`);
+    return found;
+  }
+
+  async #make({ spec, host }: FoundTool, asked: EventData['tool.start'], subject: Subject<'tool'>, seed: number, prints: ToolLog): Promise<ToolOutcome> {
+    if (spec.asksPerson === true) return { response: await this.#ask(subject) };
+    if (host === undefined) return { response: 'The answer was handed in.' };
+    const { stop, time, toolSeconds } = this.#parts;
+    const seconds = spec.timeoutSeconds ?? toolSeconds;
+    const { stop: own, release } = stop.child();
+    const limit = new Patience(seconds * 1000, time, () => own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)));
+    const call = { id: asked.call, name: spec.name, arguments: argumentsOf(asked.arguments) };
+    try {
+      const running = host.call(call, {
+        signal: own.signal, seed,
+        onLog: (stream, text) => prints.add(stream, text),
+        onProgress: () => limit.renew(),
+      });
+      try {
+        return await own.race(running);
+      } catch (error) {
+        // Whatever the tool still does belongs to this call, not to the next one.
+        if (own.reason !== undefined) await settledWithin(running, GRACE_MS, time);
+        throw error;
+      }
+    } finally {
+      limit.end();
+      release();
+    }
+  }
+
+  /** The answer of a person. Throws class `timeout` when nobody answers in time. */
+  async #ask(subject: Subject<'tool'>): Promise<Json> {
+    const answer = await this.#parts.gates.ask(subject);
+    if (answer === undefined) throw new ClassedError('timeout', 'Nobody answered in time.');
+    return answer;
+  }
+
+  #classed(thrown: unknown): ClassedError {
+    const { stop } = this.#parts;
+    if (stop.reason !== undefined && stop.reason.class !== 'infrastructure') return stop.reason;
+    const error = ClassedError.from(thrown, 'tool_error');
+    if (stop.reason !== undefined) return error === stop.reason ? new ClassedError('cancelled', 'It was ended with the rollout.') : error;
+    // Only the rollout itself is ever cancelled or at its limit; a tool that says so has failed.
+    return error.class === 'cancelled' || error.class === 'limit' ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack }) : error;
+  }
+
+  #given(asked: EventData['tool.start'], gave: ToolOutcome, ms: number): Outcome<'tool'> {
+    const parts: Part[] = [{ type: 'tool_call_response', id: asked.call, response: gave.response }, ...(gave.parts ?? [])];
+    const end: EventData['tool.end'] = { status: 'ok', ms, source: 'live', ...(gave.cut === undefined ? {} : { cut: gave.cut }) };
+    const base = { message: { role: 'tool', parts, origin: 'tool' } as const, changes: gave.changes };
+    if (gave.full === undefined) return { ...base, end };
+    const sha = this.#parts.sha256(gave.full);
+    const media = 'text/plain';
+    const head = new TextDecoder().decode(gave.full.subarray(0, HEAD)).slice(0, HEAD);
+    return {
+      ...base, end: { ...end, result: { $blob: sha, bytes: gave.full.length, media, head } },
+      blobs: [{ sha, bytes: gave.full, media }], refs: new Set([sha]),
+    };
+  }
+}
+
+/** What a call gave; without a value it failed. */
+interface Gave {
+  value?: ToolOutcome;
+}
+
+/** A time limit that starts anew at each sign of life, without a timer for each. */
+class Patience {
+  readonly #ms: number;
+  readonly #time: Time;
+  readonly #over: () => void;
+  #since: number;
+  #cancel: () => void;
+
+  constructor(ms: number, time: Time, over: () => void) {
+    this.#ms = ms;
+    this.#time = time;
+    this.#over = over;
+    this.#since = time.monotonic();
+    this.#cancel = this.#arm(ms);
+  }
+
+  renew(): void {
+    this.#since = this.#time.monotonic();
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  #arm(ms: number): () => void {
+    return this.#time.timer(ms, () => {
+      const left = this.#ms - (this.#time.monotonic() - this.#since);
+      if (left > 0) this.#cancel = this.#arm(Math.max(1, left));
+      else this.#over();
+    });
+  }
+}
+
+function startOf(part: ToolCallPart, effect: ToolSpec['effect']): EventData['tool.start'] {
+  const base = { call: part.id, name: part.name, effect };
+  if (typeof part.arguments !== 'string') return { ...base, arguments: part.arguments };
+  // A model that calls a tool without arguments may write nothing at all.
+  return part.arguments.trim() === '' ? { ...base, arguments: {} } : { ...base, arguments: {}, raw: part.arguments };
+}
+
+function argumentsOf(value: Json): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function reasonOf(raw: string): string {
+  try {
+    JSON.parse(raw);
+    return '';
+  } catch (error) {
+    return error instanceof Error ? ` (${error.message})` : '';
+  }
+}
+
+/** The call's end, and what the model is answered; nothing when the rollout itself ends. */
+function failed(asked: EventData['tool.start'], error: ClassedError, ms: number): Outcome<'tool'> {
+  const end: EventData['tool.end'] = { status: 'error', ms, source: 'live', error: error.toTrace() };
+  if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
+  const response = `Error (${error.class}): ${error.message}`;
+  return { message: { role: 'tool', parts: [{ type: 'tool_call_response', id: asked.call, response }], origin: 'tool' }, end };
+}

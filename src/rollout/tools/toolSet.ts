@@ -1,0 +1,66 @@
+import type { AnswerRule } from '../../config/submission.ts';
+import { canonicalJson } from '../../common/json.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { Sha256 } from '../log/messages.ts';
+import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
+import type { WorldPlace } from '../world.ts';
+import { answerTool } from '../loop/answer.ts';
+
+/** The tools a model is told of, and the stored text of that list. */
+export interface ToldTools {
+  readonly specs: readonly ToolSpec[];
+  /** sha256 of the canonical JSON of [{name, description, parameters}]. */
+  readonly sha: string;
+  readonly blob: PendingBlob;
+}
+
+export const NO_TOOLS: ToldTools = { specs: [], sha: '', blob: { sha: '', bytes: new Uint8Array(), media: 'application/json' } };
+
+export interface FoundTool {
+  readonly spec: ToolSpec;
+  /** Absent: the tool that only hands in the answer. */
+  readonly host: ToolHost | undefined;
+  /** Set when the call goes to the world. */
+  readonly world: WorldPlace | undefined;
+}
+
+/** All tools of one agent: its own, those of the world, and the one that answers where nobody else has it. */
+export class ToolSet {
+  readonly told: ToldTools;
+  readonly #byName = new Map<string, FoundTool>();
+
+  /** Throws ClassedError `tool_error` when two tools have one name. */
+  constructor(own: ToolHost, world: WorldPlace | undefined, rule: AnswerRule, sha256: Sha256) {
+    for (const spec of own.specs) this.#add({ spec, host: own, world: undefined });
+    for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world?.session, world });
+    if (rule.kind === 'tool' && !this.#byName.has(rule.tool)) this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });
+    this.told = told([...this.#byName.values()].map(({ spec }) => spec), sha256);
+  }
+
+  find(name: string): FoundTool | undefined {
+    return this.#byName.get(name);
+  }
+
+  get names(): string[] {
+    return [...this.#byName.keys()];
+  }
+
+  #add(tool: FoundTool): void {
+    const other = this.#byName.get(tool.spec.name);
+    if (other !== undefined) {
+      throw new ClassedError('tool_error', `Two tools are named "${tool.spec.name}": one of ${placeOf(other.spec)}, one of ${placeOf(tool.spec)}. Rename one.`);
+    }
+    this.#byName.set(tool.spec.name, tool);
+  }
+}
+
+function placeOf({ from }: ToolSpec): string {
+  return `${from.kind} ${from.name}`;
+}
+
+function told(specs: readonly ToolSpec[], sha256: Sha256): ToldTools {
+  if (specs.length === 0) return NO_TOOLS;
+  const bytes = new TextEncoder().encode(canonicalJson(specs.map(({ name, description, parameters }) => ({ name, description, parameters }))));
+  const sha = sha256(bytes);
+  return { specs, sha, blob: { sha, bytes, media: 'application/json' } };
+}

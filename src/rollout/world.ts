@@ -1,0 +1,229 @@
+import { seedOf } from '../common/hash.ts';
+import { canonicalJson, type Json } from '../common/json.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { EventData } from '../trace/schema.ts';
+import type { TaskRecord } from '../trace/task.ts';
+import type { Act, Acted } from './act/act.ts';
+import { worldKey, type History } from './act/history.ts';
+import { lostWithWorker, type RecordedAction } from './act/recorded.ts';
+import { Serial } from './act/serial.ts';
+import type { Log } from './log/log.ts';
+import type { Sha256 } from './log/messages.ts';
+import type { Recorder, ToolCall, ToolOutcome, ToolSpec, World, WorldSession } from './ports.ts';
+import { settledWithin, type Stop } from './stop.ts';
+import { roundMs, type Time } from './time.ts';
+
+/** A snapshot is kept after every so many calls that changed the world. */
+const CALLS_PER_SNAPSHOT = 16;
+/** A world that does not close within this is left to whoever runs it. */
+const CLOSE_MS = 5_000;
+
+export interface WorldParts {
+  readonly world: World;
+  readonly task: TaskRecord;
+  /** The batch's seed: all attempts of a task begin in the same world. */
+  readonly batchSeed: number;
+  readonly history: History;
+  readonly log: Log;
+  readonly recorder: Recorder;
+  /** No new effect begins after it. */
+  readonly stop: Stop;
+  /** Cancel and loss of the lease: what is only brought back goes on until then. */
+  readonly life: Stop;
+  readonly time: Time;
+  readonly sha256: Sha256;
+  readonly toolSeconds: number;
+}
+
+/** A call of the world that is over. */
+export interface WorldCall {
+  readonly call: ToolCall;
+  readonly seed: number;
+  readonly effect: ToolSpec['effect'];
+}
+
+/** The world of one rollout: its session, the order of its calls, its snapshots, and how it comes back after a loss. */
+export class WorldPlace {
+  readonly session: WorldSession;
+  /** Calls of one session happen one after the other, in call order. */
+  readonly queue = new Serial();
+  readonly #parts: WorldParts;
+  readonly #span: number;
+  readonly #openedAt: number;
+  /** Events up to here are in the state the session was opened with. */
+  readonly #covered: number;
+  /** Calls that changed something since the last snapshot. */
+  #changes = 0;
+  /** Recorded snapshots that re-execution has not come past. */
+  #snapshotsLeft: number;
+  #canSnapshot: boolean;
+  #differed = false;
+
+  private constructor(parts: WorldParts, session: WorldSession, span: number) {
+    this.#parts = parts;
+    this.session = session;
+    this.#span = span;
+    this.#openedAt = parts.time.monotonic();
+    this.#covered = parts.history.snapshot?.seq ?? 0;
+    this.#snapshotsLeft = parts.history.snapshots;
+    this.#canSnapshot = session.snapshot !== undefined;
+  }
+
+  /** Opens the world as an outside effect, from its newest snapshot if there is one. Throws ClassedError. */
+  static async open(act: Act, parts: WorldParts): Promise<WorldPlace> {
+    const { world, task, history, stop, time } = parts;
+    const seed = task.world?.seed ?? seedOf(parts.batchSeed, task.id);
+    const asked = { world: world.name, seed };
+    const opened: { session?: WorldSession } = {};
+    const done = await act.one<'world'>({
+      kind: 'world', agent: '', name: world.name, step: 0,
+      key: () => worldKey(asked),
+      start: () => ({ data: { ...asked, kind: world.kind, ...(history.snapshot === undefined ? {} : { from: history.snapshot.sha }) } }),
+      perform: async () => {
+        const began = time.monotonic();
+        try {
+          opened.session = await openSession(parts, seed);
+          return {};
+        } catch (thrown) {
+          const error = stop.reason ?? ClassedError.from(thrown, 'world_error');
+          return { end: { ms: roundMs(time.monotonic() - began), error: error.toTrace() } };
+        }
+      },
+    });
+    if (opened.session !== undefined) return new WorldPlace(parts, opened.session, done.span);
+    const error = done.end?.error;
+    throw new ClassedError(error?.class ?? 'world_error', error?.message ?? `The world ${world.name} did not open.`);
+  }
+
+  /** Whether what a recorded call did is gone: it is neither in the snapshot nor may it be run again. */
+  isLost(action: RecordedAction<'tool'>): boolean {
+    return (action.end?.seq ?? Infinity) > this.#covered && action.start.effect === 'irreversible';
+  }
+
+  /** Goes on after a live call, which gave `outcome` unless it failed: a snapshot when one is due. */
+  called(effect: ToolSpec['effect'], outcome: ToolOutcome | undefined): Promise<void> | undefined {
+    const changed = outcome?.changes === undefined ? outcome !== undefined && effect !== 'pure' : outcome.changes.length > 0;
+    if (changed) this.#changes++;
+    return this.#changes >= CALLS_PER_SNAPSHOT ? this.#snapshot() : undefined;
+  }
+
+  /** Goes on after a recorded call: what the opened state does not hold yet is run again, unseen. */
+  async recalled(world: WorldCall, done: Acted<'tool'>): Promise<void> {
+    const { history } = this.#parts;
+    if (done.endSeq > this.#covered && world.effect === 'restorable' && wasMade(done.end)) await this.#rerun(world, done);
+    const tells = history.changing.size > 0;
+    if (tells ? history.changing.has(done.span) : world.effect !== 'pure' && done.end?.status === 'ok' && wasMade(done.end)) this.#changes++;
+    if (this.#changes < CALLS_PER_SNAPSHOT) return;
+    if (this.#snapshotsLeft > 0) {
+      this.#snapshotsLeft--;
+      this.#changes = 0;
+    } else {
+      await this.#snapshot(); // the worker was lost between the call and its snapshot
+    }
+  }
+
+  /** Closes the session. Gives the end of its span. */
+  async close(): Promise<EventData['world.close']> {
+    const { time } = this.#parts;
+    let failure: unknown;
+    const closing = this.session.close().catch((error: unknown) => {
+      failure = error;
+    });
+    const inTime = await settledWithin(closing, CLOSE_MS, time);
+    const error = inTime ? failure : new Error(`it did not close within ${CLOSE_MS / 1000} s`);
+    const ms = roundMs(time.monotonic() - this.#openedAt);
+    return error === undefined ? { ms } : { ms, error: ClassedError.from(error, 'world_error').toTrace() };
+  }
+
+  get span(): number {
+    return this.#span;
+  }
+
+  async #rerun({ call, seed }: WorldCall, done: Acted<'tool'>): Promise<void> {
+    const { life, time, toolSeconds } = this.#parts;
+    if (life.signal.aborted) return;
+    const { stop: late, release } = life.child();
+    const spec = this.session.specs.find((candidate) => candidate.name === call.name);
+    const seconds = spec?.timeoutSeconds ?? toolSeconds;
+    const cancel = time.timer(seconds * 1000, () => late.stop(new ClassedError('timeout', `it took longer than ${seconds} s`)));
+    let response: Json | undefined;
+    let failure: ClassedError | undefined;
+    try {
+      const outcome = await late.race(this.session.call(call, { signal: late.signal, seed, onLog: () => undefined, onProgress: () => undefined }));
+      response = outcome.response;
+    } catch (thrown) {
+      failure = ClassedError.from(thrown, 'world_error');
+    } finally {
+      cancel();
+      release();
+    }
+    if (life.reason === undefined) this.#compare(call, done, response, failure);
+  }
+
+  /** A world that answers differently when it is asked again is not the recorded one any more. */
+  #compare(call: ToolCall, done: Acted<'tool'>, response: Json | undefined, failure: ClassedError | undefined): void {
+    const { log, stop } = this.#parts;
+    const recorded = done.message?.parts.find((part) => part.type === 'tool_call_response');
+    if (failure !== undefined && done.end?.status === 'ok') {
+      stop.stop(new ClassedError('infrastructure', `The world could not be brought back: ${call.name}, run again, failed: ${failure.message}`));
+      return;
+    }
+    const same = failure !== undefined || done.end?.status !== 'ok' || done.message?.origin === 'edited'
+      || done.end.result !== undefined || (recorded?.type === 'tool_call_response' && sameJson(recorded.response, response));
+    if (same || this.#differed) return;
+    this.#differed = true;
+    const text = `${call.name}, run again to bring the world back, answered differently than recorded: the world may differ from the one before.`;
+    log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
+  }
+
+  async #snapshot(): Promise<void> {
+    const { log, stop, sha256 } = this.#parts;
+    if (!this.#canSnapshot || this.session.snapshot === undefined || stop.signal.aborted) return;
+    try {
+      const bytes = await stop.race(this.session.snapshot(stop.signal));
+      const sha = sha256(bytes);
+      log.append(
+        [{ kind: 'world.snapshot', span: this.#span, data: { snapshot: sha, bytes: bytes.length } }],
+        [{ sha, bytes, media: 'application/octet-stream' }],
+      );
+      this.#changes = 0;
+    } catch (thrown) {
+      if (stop.reason !== undefined) return;
+      this.#canSnapshot = false;
+      const text = `The world gave no snapshot: ${thrown instanceof Error ? thrown.message : String(thrown)}. After a loss its calls are run again from the start.`;
+      log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
+    }
+  }
+}
+
+async function openSession({ world, task, history, recorder, stop }: WorldParts, seed: number): Promise<WorldSession> {
+  stop.check();
+  const from = history.snapshot === undefined ? undefined : await stop.race(readSnapshot(recorder, history.snapshot.sha, stop));
+  const opening = world.open({ task, seed, ...(from === undefined ? {} : { from }) }, stop.signal);
+  try {
+    return await stop.race(opening);
+  } catch (error) {
+    // One that opens after all has nobody to close it.
+    opening.then((session) => session.close()).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function readSnapshot(recorder: Recorder, sha: string, stop: Stop): Promise<Uint8Array> {
+  try {
+    return await recorder.readBlob(sha, stop.signal);
+  } catch (error) {
+    throw ClassedError.from(error, 'infrastructure');
+  }
+}
+
+/** Whether a recorded call reached the world and may have changed it. */
+function wasMade(end: EventData['tool.end'] | undefined): boolean {
+  if (end === undefined || end.source === 'edited' || lostWithWorker(end.error)) return false;
+  const without = ['invalid_arguments', 'unknown_tool', 'malformed_output', 'timeout', 'cancelled', 'limit'];
+  return end.error === undefined || !without.includes(end.error.class);
+}
+
+function sameJson(a: Json, b: Json | undefined): boolean {
+  return b !== undefined && canonicalJson(a) === canonicalJson(b);
+}

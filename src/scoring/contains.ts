@@ -1,0 +1,22 @@
+import type { Scorer } from '../rollout/ports.ts';
+import { NO_ANSWER, NO_EXPECTATION, textOf, verdict } from './expected.ts';
+
+/**
+ * Passes when the answer's text contains the expected text; of a list, every element. Upper and lower case differ unless `ignore_case`.
+ */
+export function containsScorer(options: { readonly ignore_case: boolean }): Scorer {
+  const fold = (text: string): string => (options.ignore_case ? text.toLowerCase() : text);
+  return {
+    name: 'contains',
+    score({ task, answer }) {
+      const expected = (Array.isArray(task.answer) ? task.answer : [task.answer ?? null]).map(textOf);
+      const wanted = expected.filter((text) => text !== null);
+      if (wanted.length === 0) return Promise.resolve(NO_EXPECTATION);
+      const text = textOf(answer);
+      if (text === null) return Promise.resolve(NO_ANSWER);
+      const missing = wanted.filter((part) => !fold(text).includes(fold(part)));
+      if (missing.length === 0) return Promise.resolve(verdict(true));
+      return Promise.resolve(verdict(false, `Not in the answer: ${missing.map((part) => JSON.stringify(part)).join(', ')}.`));
+    },
+  };
+}

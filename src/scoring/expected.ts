@@ -1,0 +1,26 @@
+import type { Json } from '../common/json.ts';
+import type { Verdict } from '../rollout/ports.ts';
+
+/**
+ * An answer or an expected value as the text that text scorers compare: strings as they are, numbers and booleans as
+ * JSON writes them, lists and objects as compact JSON. `null` has no text: there is no answer.
+ */
+export function textOf(value: Json): string | null {
+  if (value === null) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export function verdict(passed: boolean, explanation?: string): Verdict {
+  return { value: passed ? 1 : 0, passed, ...(explanation === undefined ? {} : { explanation }) };
+}
+
+/** No answer was given: failed, not unscorable, or a model would gain by saying nothing. */
+export const NO_ANSWER: Verdict = verdict(false, 'There is no answer.');
+
+/** Nothing can be said about this attempt: it counts as unscored. */
+export function unscorable(explanation: string): Verdict {
+  return { value: null, passed: null, explanation };
+}
+
+/** What a scorer says of a task that does not tell what is right. */
+export const NO_EXPECTATION: Verdict = unscorable('The task has no expected answer.');

@@ -1,0 +1,69 @@
+import { canonicalJson, isJsonObject, type Json } from '../common/json.ts';
+import type { Scorer } from '../rollout/ports.ts';
+import { jsonInText } from './jsonInText.ts';
+import { NO_ANSWER, NO_EXPECTATION, verdict } from './expected.ts';
+
+/**
+ * Passes when the answer equals the expected value as JSON: keys in any order, numbers by value, nothing missing and
+ * nothing more. With `ignore_order`, lists are compared as bags. An answer in text is found by `jsonInText`;
+ * an expected text that holds a JSON list or object (a CSV cell) is that value.
+ */
+export function jsonScorer(options: { readonly ignore_order: boolean }): Scorer {
+  const arrange = options.ignore_order ? sorted : (value: Json): Json => value;
+  return {
+    name: 'json',
+    score({ task, answer }) {
+      if (task.answer === undefined) return Promise.resolve(NO_EXPECTATION);
+      if (answer === null) return Promise.resolve(NO_ANSWER);
+      const expected = structureIn(task.answer);
+      const given = typeof answer === 'string' && typeof expected !== 'string' ? jsonInText(answer) : answer;
+      if (given === undefined) return Promise.resolve(verdict(false, 'There is no JSON in the answer.'));
+      const place = difference(arrange(given), arrange(expected), '');
+      return Promise.resolve(place === null ? verdict(true) : verdict(false, place));
+    },
+  };
+}
+
+function structureIn(expected: Json): Json {
+  if (typeof expected !== 'string' || !/^\s*[[{]/.test(expected)) return expected;
+  return jsonInText(expected) ?? expected;
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) {
+    return value.map(sorted).map((item) => ({ item, text: canonicalJson(item) }))
+      .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ item }) => item);
+  }
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, sorted(member)]));
+}
+
+/** The first place where two values differ, in words, with a JSON pointer; null when they are equal. */
+function difference(given: Json, expected: Json, at: string): string | null {
+  const place = at === '' ? 'The answer' : at;
+  if (Array.isArray(given) && Array.isArray(expected)) {
+    if (given.length !== expected.length) return `${place} has ${given.length} elements instead of ${expected.length}.`;
+    return firstOf(given, (item, i) => difference(item, expected[i] ?? null, `${at}/${i}`));
+  }
+  if (isJsonObject(given) && isJsonObject(expected)) {
+    const missing = Object.keys(expected).find((key) => !Object.hasOwn(given, key));
+    if (missing !== undefined) return `${place} lacks ${JSON.stringify(missing)}.`;
+    const extra = Object.keys(given).find((key) => !Object.hasOwn(expected, key));
+    if (extra !== undefined) return `${place} has ${JSON.stringify(extra)}, which is not expected.`;
+    return firstOf(Object.keys(given), (key) => difference(given[key] ?? null, expected[key] ?? null, `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`));
+  }
+  return given === expected ? null : `${place} is ${short(given)} instead of ${short(expected)}.`;
+}
+
+function firstOf<T>(items: readonly T[], find: (item: T, i: number) => string | null): string | null {
+  for (const [i, item] of items.entries()) {
+    const found = find(item, i);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function short(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}

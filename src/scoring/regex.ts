@@ -1,0 +1,58 @@
+import { createContext, Script } from 'node:vm';
+import { StudioError } from '../common/errors.ts';
+import type { Scorer } from '../rollout/ports.ts';
+import { NO_ANSWER, textOf, verdict } from './expected.ts';
+
+/** A pattern with nested repetition can backtrack for ages, and the answer it meets comes from a model. */
+const LIMIT_MS = 1000;
+
+/**
+ * Searches the answer with a regular expression. Passes when its first group (the whole match where it has none)
+ * equals the expected text, both trimmed; without an expected text a match is enough.
+ *
+ * Throws StudioError `config` when the pattern or its flags are no regular expression. `score` throws when the search takes over a second.
+ */
+export function regexScorer(options: { readonly pattern: string; readonly flags: string }): Scorer {
+  const search = boundedSearch(options.pattern, options.flags);
+  return {
+    name: 'regex',
+    score({ task, answer }) {
+      return Promise.resolve().then(() => {
+        const text = textOf(answer);
+        if (text === null) return NO_ANSWER;
+        const found = search(text);
+        if (found === null) return verdict(false, 'The pattern does not match the answer.');
+        const expected = textOf(task.answer ?? null);
+        if (expected === null || found.trim() === expected.trim()) return verdict(true);
+        return verdict(false, `The pattern found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}.`);
+      });
+    },
+  };
+}
+
+/** The search runs in a context of its own because only there V8 can stop it in mid-match. */
+function boundedSearch(pattern: string, flags: string): (text: string) => string | null {
+  let expression: RegExp;
+  try {
+    expression = new RegExp(pattern, flags.replace(/[gy]/g, '')); // those two carry a position from one search to the next
+  } catch (thrown) {
+    throw new StudioError('config', `The regex scorer's pattern is no regular expression: ${thrown instanceof Error ? thrown.message : String(thrown)}.`, {
+      mend: 'Correct `pattern` or `flags` of the scorer; in YAML, a pattern in single quotes keeps its backslashes.', cause: thrown,
+    });
+  }
+  const scope: { expression: RegExp; text: string; match: RegExpExecArray | null } = { expression, text: '', match: null };
+  createContext(scope);
+  const script = new Script('match = expression.exec(text)');
+  return (text) => {
+    scope.text = text;
+    try {
+      script.runInContext(scope, { timeout: LIMIT_MS });
+    } catch (thrown) {
+      throw new StudioError('config', `The regex scorer's pattern took over ${LIMIT_MS} ms on one answer.`, {
+        mend: 'Write the pattern without repetitions inside repetitions.', cause: thrown,
+      });
+    }
+    const match = scope.match;
+    return match === null ? null : (match.length > 1 ? match[1] ?? '' : match[0]);
+  };
+}

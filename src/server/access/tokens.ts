@@ -1,0 +1,64 @@
+/**
+ * Who may do what. Client tokens belong to one run of a server; a worker token is a signature over its batch's id
+ * with the store's key, so it outlives the server and holds at every server of the store.
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+export type Who =
+  | { readonly kind: 'client'; readonly readOnly: boolean }
+  /** May lease and append the rollouts of one batch, and read what they need. */
+  | { readonly kind: 'worker'; readonly batch: string };
+
+const WORKER = /^w\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
+/** A browser's WebSocket cannot send headers: there the token is a subprotocol. */
+const SUBPROTOCOL = /^token\.(.+)$/;
+
+export class Tokens {
+  /** Full client token of this run. */
+  readonly full: string = randomBytes(32).toString('hex');
+  readonly read: string = randomBytes(32).toString('hex');
+  readonly #key: string;
+
+  /** `key`: the store's secret key. */
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  worker(batch: string): string {
+    return `w.${batch}.${this.#sign(batch)}`;
+  }
+
+  /** undefined: the token is none of ours. */
+  who(token: string): Who | undefined {
+    const worker = WORKER.exec(token);
+    if (worker !== null) {
+      const [, batch = '', signature = ''] = worker;
+      return same(signature, this.#sign(batch)) ? { kind: 'worker', batch } : undefined;
+    }
+    // Both are compared always, so the time tells nothing.
+    const full = same(token, this.full);
+    const read = same(token, this.read);
+    return full || read ? { kind: 'client', readOnly: !full } : undefined;
+  }
+
+  #sign(batch: string): string {
+    return createHmac('sha256', this.#key).update(`worker:${batch}`).digest('hex');
+  }
+}
+
+/** The token a request brings. */
+export function presentedToken(request: IncomingMessage): string | undefined {
+  const header = request.headers.authorization;
+  if (header !== undefined) return /^Bearer +(\S+)$/i.exec(header)?.[1];
+  for (const protocol of (request.headers['sec-websocket-protocol'] ?? '').split(',')) {
+    const found = SUBPROTOCOL.exec(protocol.trim());
+    if (found !== null) return found[1];
+  }
+  return undefined;
+}
+
+/** Compares in constant time, whatever the lengths. */
+function same(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
+}

@@ -1,0 +1,64 @@
+/** A new batch: everything that can be wrong with it is told before anything is stored. */
+import { StudioError } from '../../common/errors.ts';
+import type { CreateBatch } from '../../protocol/client.ts';
+import type { TaskRecord } from '../../trace/task.ts';
+import type { BatchRecord } from '../../store/store.ts';
+import type { Services } from '../services.ts';
+import { checkBatchId } from './ids.ts';
+import { requireSecrets } from './secrets.ts';
+import { blobsOf, requireBlobs } from './submissions.ts';
+
+/** Idempotent by the batch's id. Gives it as it stands. */
+export async function createBatch(services: Services, request: CreateBatch): Promise<BatchRecord> {
+  const { store, supervisor } = services;
+  checkBatchId(request.batch);
+  const known = await store.batch(request.batch);
+  if (known !== undefined && known.spec.submission !== request.submission) throw new StudioError('conflict', `Batch ${request.batch} exists already, and is another one.`, { mend: 'Use another id.' });
+  await requireFiles(services, request.tasks);
+  if (request.imported === undefined) await createOwn(services, request, known);
+  else await createImported(services, request, request.imported);
+  if (request.tasks.length > 0) await store.addTasks(request.batch, 0, request.tasks);
+  if (!request.open) await store.seal(request.batch);
+  if (request.imported === undefined) supervisor.look(request.batch);
+  return recordOf(services, request.batch);
+}
+
+async function createOwn(services: Services, request: CreateBatch, known: BatchRecord | undefined): Promise<void> {
+  const { store, submissions, secrets } = services;
+  const submission = await submissions.get(request.submission);
+  const blobs = blobsOf(request.submission, submission);
+  await requireBlobs(store.blobs, blobs, 'The submission');
+  // A repeat may come when the batch has ended and its secrets are gone.
+  if (known?.row.state !== 'ended') {
+    requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
+    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0) await secrets.put(request.batch, request.secrets);
+  }
+  await store.createBatch({
+    id: request.batch, name: submission.name, submission: request.submission, attempts: submission.attempts,
+    order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
+    debug: request.debug ?? false, imported: false, blobs,
+  });
+}
+
+/** Its `submission` is the file it came from: kept, never run. */
+async function createImported(services: Services, request: CreateBatch, about: { name: string; attempts: number }): Promise<void> {
+  const blobs = [request.submission];
+  await requireBlobs(services.store.blobs, blobs, 'The import');
+  await services.store.createBatch({
+    id: request.batch, name: about.name, submission: request.submission, attempts: about.attempts,
+    order: 'breadth', priority: 0, retries: 0, debug: false, imported: true, blobs,
+  });
+}
+
+/** Throws `conflict` naming attachments that were not PUT before. */
+export async function requireFiles(services: Pick<Services, 'store'>, tasks: readonly TaskRecord[]): Promise<void> {
+  const files = tasks.flatMap((task) => task.files?.map((file) => file.sha) ?? []);
+  if (files.length > 0) await requireBlobs(services.store.blobs, [...new Set(files)], 'A task');
+}
+
+/** Throws `not_found`. */
+export async function recordOf(services: Services, batch: string): Promise<BatchRecord> {
+  const record = await services.store.batch(batch);
+  if (record === undefined) throw new StudioError('not_found', `There is no batch ${batch.slice(0, 100)} here.`, { mend: 'rollout batches lists those there are.' });
+  return record;
+}

@@ -1,0 +1,111 @@
+/**
+ * A fork: a batch whose one task's rollouts share the parent's events 1..cut and go on from there. Nothing is copied;
+ * what comes before the cut is answered from the record.
+ */
+import { StudioError } from '../../common/errors.ts';
+import type { ForkEdit } from '../../config/submission.ts';
+import type { Fork } from '../../protocol/client.ts';
+import type { Lineage } from '../../protocol/worker.ts';
+import type { BatchRecord, RolloutRecord } from '../../store/store.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import type { Services } from '../services.ts';
+import { StreamReader } from '../streamReader.ts';
+import { recordOf } from './create.ts';
+import { checkBatchId } from './ids.ts';
+import { requireSecrets } from './secrets.ts';
+import { blobsOf, requireBlobs } from './submissions.ts';
+
+const READ_BYTES = 1024 * 1024;
+
+/** A call that may be made again. */
+export interface IrreversibleCall {
+  readonly seq: number;
+  readonly name: string;
+  readonly call: string;
+}
+
+/** Idempotent by the fork's batch id. */
+export async function forkRollout(services: Services, request: Fork): Promise<BatchRecord> {
+  const { store, submissions, secrets, supervisor } = services;
+  checkBatchId(request.batch);
+  const parent = await store.rollout(request.rollout);
+  if (parent === undefined) throw new StudioError('not_found', `There is no rollout ${request.rollout.slice(0, 100)} here.`);
+  const parentBatch = await recordOf(services, parent.row.batch);
+  if (parentBatch.row.imported && request.submission === undefined) {
+    throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', { mend: 'Name a submission to go on with.' });
+  }
+  if (request.seq > parent.row.last) {
+    throw new StudioError('conflict', `Rollout ${request.rollout} has ${parent.row.last} events; it cannot be cut after ${request.seq}.`, { details: { head: parent.row.last } });
+  }
+  const sha = request.submission ?? parentBatch.spec.submission;
+  const submission = await submissions.get(sha);
+  const blobs = blobsOf(sha, submission);
+  await requireBlobs(store.blobs, blobs, 'The submission');
+  await checkEdits(services, parent, request.seq, request.edit ?? []);
+  if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleBehind(services, parent, request.seq));
+  const task = await store.task(parent.row.batch, parent.row.task_index);
+  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${request.rollout} is gone.`);
+
+  const values = request.secrets ?? (await secrets.get(parent.row.batch));
+  if ((await store.batch(request.batch)) === undefined) requireSecrets(submission, values, 'The values are kept until a batch ends only: send them with the fork.');
+  if (values !== undefined && Object.keys(values).length > 0) await secrets.put(request.batch, values);
+  await store.createBatch({
+    id: request.batch, name: `${submission.name}@${request.seq}`, submission: sha, attempts: request.attempts,
+    order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
+    debug: false, imported: false, blobs,
+    parent: { rollout: request.rollout, seq: request.seq, lineage: lineageAt(parent, request.seq), edits: request.edit ?? [] },
+  });
+  await store.addTasks(request.batch, 0, [task]);
+  await store.seal(request.batch);
+  supervisor.look(request.batch);
+  return recordOf(services, request.batch);
+}
+
+/** Whose events 1..cut of a rollout are. A cut inside what the rollout itself shares belongs to an ancestor. */
+export function lineageAt(parent: { row: { rollout: string }; lineage: Lineage }, cut: number): Lineage {
+  const lineage: Lineage = [];
+  if (cut === 0) return lineage;
+  for (const segment of parent.lineage) {
+    if (segment.to >= cut) return [...lineage, { rollout: segment.rollout, to: cut }];
+    lineage.push(segment);
+  }
+  return [...lineage, { rollout: parent.row.rollout, to: cut }];
+}
+
+/** Calls of irreversible tools after the cut: whoever goes on from there may make them again. */
+async function irreversibleBehind(services: Services, parent: RolloutRecord, cut: number): Promise<IrreversibleCall[]> {
+  const calls: IrreversibleCall[] = [];
+  for await (const event of eventsOf(services, parent, cut, parent.row.last, '"irreversible"')) {
+    if (event.kind === 'tool.start' && event.data.effect === 'irreversible') calls.push({ seq: event.seq, name: event.data.name, call: event.data.call });
+  }
+  return calls;
+}
+
+function refuseIrreversible(calls: readonly IrreversibleCall[]): void {
+  if (calls.length === 0) return;
+  const names = [...new Set(calls.map((call) => call.name))].join(', ');
+  throw new StudioError('conflict', `Behind the cut there ${calls.length === 1 ? 'is a call' : `are ${calls.length} calls`} that cannot be undone and may be made again: ${names}.`, {
+    mend: 'Accept that with accept_irreversible (--accept-irreversible), or cut after them.', details: { irreversible: calls },
+  });
+}
+
+/** Throws `usage` for an edit of what is not in the shared part. */
+async function checkEdits(services: Services, parent: RolloutRecord, cut: number, edits: readonly ForkEdit[]): Promise<void> {
+  for (const { of, path } of edits) {
+    if ((of.seq === undefined) === (of.m === undefined)) throw new StudioError('usage', 'An edit names either the seq of an event or the ordinal m of a message.');
+    if (path !== '' && !path.startsWith('/')) throw new StudioError('usage', `“${path}” is no JSON pointer.`, { mend: 'It begins with /, e.g. /parts/0/content.' });
+    if (of.seq !== undefined && (of.seq < 1 || of.seq > cut)) throw new StudioError('usage', `Event ${of.seq} is not among the shared events 1 to ${cut}.`);
+  }
+  const wanted = new Set(edits.flatMap(({ of }) => (of.m === undefined ? [] : [of.m])));
+  if (wanted.size === 0) return;
+  for await (const event of eventsOf(services, parent, 0, cut, '"message"')) if (event.kind === 'message') wanted.delete(event.data.m);
+  for (const m of wanted) throw new StudioError('usage', `Message ${m} is not among the shared events 1 to ${cut}.`);
+}
+
+/** Events whose text holds `needle`; only those are parsed. */
+async function* eventsOf(services: Services, rollout: RolloutRecord, after: number, until: number, needle: string): AsyncGenerator<TraceEvent> {
+  const reader = new StreamReader(services.store, rollout.row.rollout, rollout.lineage);
+  for await (const bodies of reader.all(after, until, READ_BYTES)) {
+    for (const body of bodies) if (body.includes(needle)) yield JSON.parse(body) as TraceEvent; // checked before it was stored
+  }
+}

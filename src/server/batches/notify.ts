@@ -1,0 +1,28 @@
+/** Tells a URL of the user's that a batch ended. Tried a few times; nothing waits for it. */
+import { sleep } from '../../common/abort.ts';
+import { errorText } from '../../common/errors.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import type { Log } from '../log.ts';
+
+const PAUSES_MS = [0, 2_000, 10_000, 60_000];
+const TIMEOUT_MS = 10_000;
+
+/** POSTs the batch's row as JSON: `{type: "batch.end", ...}`. Any 2xx is success. */
+export async function notifyEnd(url: string, row: BatchRow, log: Log, signal: AbortSignal): Promise<void> {
+  const body = JSON.stringify({ type: 'batch.end', ...row });
+  for (const [index, pause] of PAUSES_MS.entries()) {
+    try {
+      await sleep(pause, signal);
+      const response = await fetch(url, {
+        method: 'POST', body, headers: { 'content-type': 'application/json' },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      await response.body?.cancel();
+      if (response.ok) return;
+      log(`notify of ${row.batch}, try ${index + 1}: status ${response.status}`);
+    } catch (error) {
+      if (signal.aborted) return;
+      log(`notify of ${row.batch}, try ${index + 1}: ${errorText(error)}`);
+    }
+  }
+}

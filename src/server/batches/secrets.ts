@@ -1,0 +1,57 @@
+/** Values of `${env:…}`: one 0600 file per batch, from its submission until its end. Never in the store. */
+import { mkdirSync } from 'node:fs';
+import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { StudioError } from '../../common/errors.ts';
+import type { Submission } from '../../config/submission.ts';
+
+const values = z.record(z.string(), z.string());
+
+export class Secrets {
+  readonly #folder: string;
+
+  /** `folder` is made, readable by its owner only. */
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#folder = folder;
+  }
+
+  path(batch: string): string {
+    return path.join(this.#folder, `${batch}.json`);
+  }
+
+  async put(batch: string, secrets: Readonly<Record<string, string>>): Promise<void> {
+    const draft = `${this.path(batch)}.${process.pid}`;
+    await writeFile(draft, JSON.stringify(secrets), { mode: 0o600 });
+    await rename(draft, this.path(batch));
+  }
+
+  /** undefined when the batch has none, or has ended. */
+  async get(batch: string): Promise<Record<string, string> | undefined> {
+    let text: string;
+    try {
+      text = await readFile(this.path(batch), 'utf8');
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw new StudioError('storage', `The secrets of batch ${batch} cannot be read.`, { cause: error });
+    }
+    return values.parse(JSON.parse(text));
+  }
+
+  async remove(batch: string): Promise<void> {
+    await rm(this.path(batch), { force: true });
+  }
+
+  /** Ids of the batches that have some. */
+  async batches(): Promise<string[]> {
+    return (await readdir(this.#folder)).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : []));
+  }
+}
+
+/** Throws `config` naming variables of a submission that have no value. */
+export function requireSecrets(submission: Submission, secrets: Readonly<Record<string, string>> | undefined, mend: string): void {
+  const missing = submission.env.names.filter((name) => secrets === undefined || !Object.hasOwn(secrets, name));
+  if (missing.length === 0) return;
+  throw new StudioError('config', `The batch uses ${missing.map((name) => `\${env:${name}}`).join(', ')}, and no value came with it.`, { mend, details: { missing } });
+}

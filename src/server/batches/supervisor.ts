@@ -1,0 +1,283 @@
+/**
+ * Looks after batches that have not ended: whenever one changed, its workers are told how it stands, its queue is
+ * given out, its stop rules are looked at, and its end is noticed. All it knows it can read again from the store, so
+ * it goes on after a restart, and beside other servers.
+ */
+import { errorText, StudioError } from '../../common/errors.ts';
+import { newId } from '../../common/ids.ts';
+import { resolveEnv } from '../../config/env.ts';
+import type { Submission } from '../../config/submission.ts';
+import type { BatchRecord, Store } from '../../store/store.ts';
+import type { Changes } from '../changes.ts';
+import type { Log } from '../log.ts';
+import type { BackPressure } from '../pressure/backPressure.ts';
+import { Throttle } from '../throttle.ts';
+import type { Hub } from '../workers/hub.ts';
+import type { Leasing } from '../workers/leasing.ts';
+import { BATCH_ID } from './ids.ts';
+import { notifyEnd } from './notify.ts';
+import type { Secrets } from './secrets.ts';
+import { hasStopRules, reasonToStop } from './stopRules.ts';
+import type { Submissions } from './submissions.ts';
+
+/** Who brings workers, as far as the supervisor is concerned. */
+export interface WorkerSource {
+  /** How a batch that has not ended stands. Called often. */
+  wants(record: BatchRecord, submission: Submission): void;
+  /** It has ended, or is gone. */
+  gone(batch: string): void;
+}
+
+export interface SupervisorOptions {
+  readonly store: Store;
+  readonly changes: Changes;
+  readonly hub: Hub;
+  readonly leasing: Leasing;
+  readonly pressure: BackPressure;
+  readonly submissions: Submissions;
+  readonly secrets: Secrets;
+  readonly workers: WorkerSource | undefined;
+  readonly log: Log;
+}
+
+const LOOK_EVERY_MS = 50;
+const SESSIONS_EVERY_MS = 5_000;
+/** Workers of a stopped batch end its rollouts themselves within a second; later the server does. */
+const STOP_GRACE_MS = 10_000;
+
+interface Tracked {
+  readonly id: string;
+  readonly throttle: Throttle;
+  submission: Submission | undefined;
+  /** What its agent calls, and whether one of these calls was answered. */
+  endpoints: readonly string[];
+  answered: boolean;
+  settled: boolean;
+  stopTimer: NodeJS.Timeout | undefined;
+}
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #tracked = new Map<string, Tracked>();
+  readonly #end = new AbortController();
+  readonly #unwatch: () => void;
+  readonly #sessions: NodeJS.Timeout;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#unwatch = options.changes.onAny((id) => {
+      if (id === undefined) void this.#trackActive();
+      else if (BATCH_ID.test(id)) this.look(id);
+    });
+    this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
+    this.#sessions.unref();
+  }
+
+  /** Goes on with what the store holds. */
+  async start(): Promise<void> {
+    const { store, secrets } = this.#options;
+    await store.graceForSessions();
+    const active = await this.#trackActive();
+    // A server that died between a batch's end and this left its secrets.
+    for (const batch of await secrets.batches()) if (!active.has(batch)) await secrets.remove(batch);
+  }
+
+  close(): void {
+    this.#unwatch();
+    clearInterval(this.#sessions);
+    this.#end.abort();
+    for (const batch of [...this.#tracked.keys()]) this.#untrack(batch);
+  }
+
+  /** The batch changed. */
+  look(batch: string): void {
+    this.#track(batch).throttle.ask();
+  }
+
+  /** One of its rollouts ended: there may be a new try, a free place, a reason to stop. */
+  rolloutEnded(batch: string): void {
+    const tracked = this.#track(batch);
+    tracked.settled = true;
+    // A stop rule looks at once, or the place that is free now is given to what it would end.
+    tracked.throttle.ask(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
+    this.#options.leasing.look(batch, true);
+  }
+
+  agentEndpoints(batch: string): readonly string[] {
+    return this.#tracked.get(batch)?.endpoints ?? [];
+  }
+
+  /** One of its model calls was answered. */
+  answered(batch: string): void {
+    const tracked = this.#tracked.get(batch);
+    if (tracked !== undefined) tracked.answered = true;
+  }
+
+  /**
+   * An endpoint would not have the batch's key, or knows neither its path nor its model. On the first calls that is a
+   * wrong configuration: the batch stops with one message. Later the calls themselves fail.
+   */
+  async endpointRefused(batch: string, endpoint: string, text: string): Promise<void> {
+    const { store } = this.#options;
+    const tracked = this.#track(batch);
+    if (tracked.answered) return;
+    tracked.answered = true; // told once
+    const record = await store.batch(batch);
+    if (record === undefined || record.row.output_tokens > 0 || record.stopping !== undefined || record.row.state === 'ended') return;
+    await store.tell(batch, 'infra', { what: 'endpoint', endpoint, text });
+    await this.stop(batch, text, 'infrastructure');
+  }
+
+  /** Ends a batch for good; what is queued ends now, what runs is cancelled by its workers. Gives how many ended now. */
+  async stop(batch: string, reason: string, status: 'cancelled' | 'infrastructure' = 'cancelled'): Promise<number> {
+    const { store } = this.#options;
+    await store.stop(batch, reason);
+    this.look(batch);
+    return (await store.closeRollouts({ batch }, { status, reason }, false)).length;
+  }
+
+  #track(id: string): Tracked {
+    let tracked = this.#tracked.get(id);
+    if (tracked === undefined) {
+      const own: Tracked = {
+        id, submission: undefined, endpoints: [], answered: false, settled: true, stopTimer: undefined,
+        throttle: new Throttle(LOOK_EVERY_MS, () => this.#look(own), (error) => this.#options.log(`looking after ${id} failed: ${errorText(error)}`)),
+      };
+      tracked = own;
+      this.#tracked.set(id, own);
+      if (this.#end.signal.aborted) own.throttle.close();
+    }
+    return tracked;
+  }
+
+  #untrack(id: string): void {
+    const tracked = this.#tracked.get(id);
+    if (tracked === undefined) return;
+    this.#tracked.delete(id);
+    tracked.throttle.close();
+    clearTimeout(tracked.stopTimer);
+    this.#options.pressure.release(id);
+    this.#options.workers?.gone(id);
+  }
+
+  async #trackActive(): Promise<Set<string>> {
+    const records = await this.#options.store.activeBatches();
+    for (const record of records) this.look(record.row.batch);
+    return new Set(records.map((record) => record.row.batch));
+  }
+
+  async #look(tracked: Tracked): Promise<void> {
+    const { store, hub, leasing, workers } = this.#options;
+    const record = await store.batch(tracked.id);
+    if (record === undefined || record.row.imported) {
+      this.#untrack(tracked.id);
+      return;
+    }
+    if (record.row.state === 'ended') {
+      await this.#ended(tracked, record);
+      return;
+    }
+    const submission = tracked.submission ?? (await this.#use(tracked, record));
+    hub.standing(record, 'server');
+    leasing.look(tracked.id);
+    workers?.wants(record, submission);
+    if (record.stopping !== undefined) {
+      this.#graceOfStopped(tracked, record.stopping);
+      return;
+    }
+    clearTimeout(tracked.stopTimer);
+    tracked.stopTimer = undefined;
+    if (tracked.settled && hasStopRules(submission.stop)) await this.#stopRules(tracked, submission.stop);
+  }
+
+  async #use(tracked: Tracked, record: BatchRecord): Promise<Submission> {
+    const { submissions, secrets, pressure, leasing } = this.#options;
+    const submission = await submissions.get(record.spec.submission);
+    const values = (await secrets.get(tracked.id)) ?? {};
+    const agent = resolved(submission.agent.model.endpoints, values);
+    const others = [
+      ...(submission.world?.user === undefined ? [] : resolved(submission.world.user.model.endpoints, values)),
+      ...(submission.scorer.kind === 'judge' ? resolved(submission.scorer.model.endpoints, values) : []),
+    ];
+    tracked.submission = submission;
+    tracked.endpoints = agent;
+    pressure.use(tracked.id, agent, others, submission.concurrency === 'auto' ? undefined : submission.concurrency);
+    leasing.look(tracked.id, true);
+    return submission;
+  }
+
+  async #ended(tracked: Tracked, record: BatchRecord): Promise<void> {
+    const { store, secrets, leasing, log } = this.#options;
+    const seenAlive = tracked.submission;
+    const values = seenAlive?.notify === undefined ? undefined : await secrets.get(tracked.id);
+    leasing.drained(tracked.id);
+    this.#untrack(tracked.id);
+    await secrets.remove(tracked.id);
+    if (seenAlive?.notify === undefined || !(await store.elect('notify'))) return;
+    const [url] = resolved([seenAlive.notify.url], values ?? {});
+    if (url !== undefined) void notifyEnd(url, record.row, log, this.#end.signal);
+  }
+
+  async #stopRules(tracked: Tracked, stop: Submission['stop']): Promise<void> {
+    const { store } = this.#options;
+    tracked.settled = false;
+    const progress = await store.batchProgress(tracked.id, stop.passes_per_task);
+    const reason = reasonToStop(stop, progress);
+    if (reason !== undefined) {
+      await this.stop(tracked.id, reason);
+      return;
+    }
+    for (const task of progress.satisfied) await this.#satisfied(tracked.id, task, stop.passes_per_task ?? 0);
+  }
+
+  /** A task passed often enough: nothing more of it is run. */
+  async #satisfied(batch: string, task: string, passes: number): Promise<void> {
+    const { store } = this.#options;
+    const reason = `stop.passes_per_task: ${passes} attempts of the task passed.`;
+    await store.closeRollouts({ batch, task }, { status: 'cancelled', reason }, false);
+    let after: string | undefined;
+    do {
+      const page = await store.rollouts(batch, { task, limit: 500, ...(after === undefined ? {} : { after }) });
+      for (const row of page.rollouts) {
+        if (row.state === 'running' || row.state === 'held') await store.putCommand({ id: newId('c'), batch, rollout: row.rollout, verb: 'cancel', args: { reason }, by: 'stop.passes_per_task' });
+      }
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  #graceOfStopped(tracked: Tracked, reason: string): void {
+    const { store, log } = this.#options;
+    tracked.stopTimer ??= setTimeout(() => {
+      tracked.stopTimer = undefined;
+      store.closeRollouts({ batch: tracked.id }, { status: 'cancelled', reason }, true).catch((error: unknown) => {
+        log(`ending what runs of ${tracked.id} failed: ${errorText(error)}`);
+      });
+    }, STOP_GRACE_MS);
+  }
+
+  /** Workers that gave no sign of life for a lease: their rollouts are queued again. */
+  async #expire(): Promise<void> {
+    const { store, hub, leasing, log } = this.#options;
+    try {
+      for (const ended of await store.expireSessions()) {
+        log(`worker ${ended.worker} of ${ended.batch} was lost with ${ended.rollouts.length} rollouts`);
+        hub.session(ended.session)?.expire();
+        leasing.look(ended.batch, true);
+      }
+    } catch (error) {
+      log(`looking for lost workers failed: ${errorText(error)}`);
+    }
+  }
+}
+
+/** Texts with `${env:…}` put in; one whose value is not here (another server has it) stays as it is. */
+function resolved(texts: readonly string[], values: Readonly<Record<string, string>>): string[] {
+  return texts.map((text) => {
+    try {
+      return resolveEnv(text, values);
+    } catch (error) {
+      if (StudioError.is(error, 'config')) return text;
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,52 @@
+/** Hands out the store's "these ids changed" to whoever waits for one of them. */
+import type { Store } from '../store/store.ts';
+
+type Listener = () => void;
+
+export class Changes {
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #any = new Set<(id: string | undefined) => void>();
+  readonly #end: () => void;
+
+  constructor(store: Pick<Store, 'watch'>) {
+    this.#end = store.watch((ids) => {
+      if (ids.length === 0) this.#all();
+      for (const id of ids) {
+        const listeners = this.#listeners.get(id);
+        if (listeners !== undefined) for (const listener of listeners) listener();
+        for (const listener of this.#any) listener(id);
+      }
+    });
+  }
+
+  /** Calls `listener` after each commit that changed `id`. Listeners return at once and never throw. Gives the function that ends it. */
+  on(id: string, listener: Listener): () => void {
+    let listeners = this.#listeners.get(id);
+    if (listeners === undefined) this.#listeners.set(id, (listeners = new Set()));
+    const own = listeners;
+    own.add(listener);
+    return () => {
+      own.delete(listener);
+      if (own.size === 0 && this.#listeners.get(id) === own) this.#listeners.delete(id);
+    };
+  }
+
+  /** As `on`, for every id; undefined: anything may have changed. */
+  onAny(listener: (id: string | undefined) => void): () => void {
+    this.#any.add(listener);
+    return () => {
+      this.#any.delete(listener);
+    };
+  }
+
+  close(): void {
+    this.#end();
+    this.#listeners.clear();
+    this.#any.clear();
+  }
+
+  #all(): void {
+    for (const listeners of this.#listeners.values()) for (const listener of listeners) listener();
+    for (const listener of this.#any) listener(undefined);
+  }
+}

@@ -1,0 +1,119 @@
+/** One client's WebSocket: its subscriptions. */
+import type { RawData, WebSocket } from 'ws';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { PRODUCT } from '../../common/product.ts';
+import { clientFrame, type ClientFrame } from '../../protocol/client.ts';
+import { PROTOCOL } from '../../protocol/worker.ts';
+import type { Store } from '../../store/store.ts';
+import type { Changes } from '../changes.ts';
+import type { Log } from '../log.ts';
+import { rawText } from '../socketText.ts';
+import { BatchSubscription } from './batchSubscription.ts';
+import type { Deltas } from './deltas.ts';
+import { frame } from './frames.ts';
+import { RolloutSubscription, type Subscription, type SubscriptionContext } from './rolloutSubscription.ts';
+
+const MAX_SUBSCRIPTIONS = 1_000;
+
+export interface ClientContext {
+  readonly store: Store;
+  readonly changes: Changes;
+  readonly deltas: Deltas;
+  readonly log: Log;
+}
+
+export class ClientConnection {
+  readonly #context: ClientContext;
+  readonly #socket: WebSocket;
+  readonly #readOnly: boolean;
+  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #forSubscriptions: SubscriptionContext;
+  #greeted = false;
+  /** Frames are handled in order, though looking up a stream takes time. */
+  #handling: Promise<void> = Promise.resolve();
+
+  constructor(context: ClientContext, socket: WebSocket, readOnly: boolean) {
+    this.#context = context;
+    this.#socket = socket;
+    this.#readOnly = readOnly;
+    this.#forSubscriptions = {
+      store: context.store, changes: context.changes, deltas: context.deltas,
+      send: (text) => this.#send(text),
+      waiting: () => socket.bufferedAmount,
+      failed: (sub, error) => this.#failed(sub, error),
+    };
+    socket.on('message', (data) => this.#receive(data));
+    socket.on('close', () => this.#closeAll());
+  }
+
+  #receive(data: RawData): void {
+    let parsed: ClientFrame;
+    try {
+      parsed = clientFrame.parse(JSON.parse(rawText(data)));
+    } catch (error) {
+      this.#refuse(new StudioError('usage', 'A frame is not as it should be.', { cause: error }));
+      return;
+    }
+    if (parsed.type === 'seen') {
+      this.#subscriptions.get(parsed.sub)?.seen(parsed.cursor, parsed.rev);
+      return;
+    }
+    this.#handling = this.#handling.then(() => this.#handle(parsed)).catch((error: unknown) => this.#refuse(error));
+  }
+
+  async #handle(given: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
+    if (given.type === 'hello') {
+      if (given.protocol !== PROTOCOL) throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the client ${given.protocol}.`, { mend: 'Use a client and a server of the same version.' });
+      this.#send(frame({ type: 'welcome', protocol: PROTOCOL, product: PRODUCT, clock: await this.#context.store.now(), read_only: this.#readOnly }));
+      this.#greeted = true;
+      return;
+    }
+    if (!this.#greeted) throw new StudioError('usage', 'The first frame is hello.');
+    this.#end(given.sub);
+    if (given.type === 'unsubscribe') return;
+    try {
+      if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) throw new StudioError('too_large', `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
+      const subscription = await this.#open(given);
+      if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(given.sub, subscription);
+      else subscription.close();
+    } catch (error) {
+      this.#failed(given.sub, error);
+    }
+  }
+
+  async #open(given: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
+    const { store } = this.#context;
+    const rollout = await store.rollout(given.stream);
+    if (rollout !== undefined) return new RolloutSubscription(this.#forSubscriptions, given.sub, rollout, given.after, given.deltas ?? false);
+    const batch = await store.batch(given.stream);
+    if (batch !== undefined) return new BatchSubscription(this.#forSubscriptions, given.sub, batch, given.after, given.after_rev ?? 0);
+    throw new StudioError('gone', `There is no batch or rollout ${given.stream.slice(0, 100)} here.`);
+  }
+
+  #end(sub: string): void {
+    this.#subscriptions.get(sub)?.close();
+    this.#subscriptions.delete(sub);
+  }
+
+  /** A subscription cannot go on; the others do. */
+  #failed(sub: string, error: unknown): void {
+    this.#end(sub);
+    if (!StudioError.is(error)) this.#context.log(`a subscription failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    this.#send(frame({ type: 'error', sub, code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }));
+  }
+
+  /** The connection cannot go on. */
+  #refuse(error: unknown): void {
+    this.#send(frame({ type: 'error', code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }));
+    this.#socket.close(1008, 'refused');
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(text);
+  }
+
+  #closeAll(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.close();
+    this.#subscriptions.clear();
+  }
+}

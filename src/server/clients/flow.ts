@@ -1,0 +1,26 @@
+/** Flow control of one subscription: what was sent and not yet seen, in order. */
+export class Flow {
+  readonly #sent: { cursor: number; bytes: number }[] = [];
+  #unseen = 0;
+
+  /** Bytes (characters) sent and not seen. */
+  get unseen(): number {
+    return this.#unseen;
+  }
+
+  sent(cursor: number, bytes: number): void {
+    this.#sent.push({ cursor, bytes });
+    this.#unseen += bytes;
+  }
+
+  /** The client has seen all up to `cursor`. */
+  seen(cursor: number): void {
+    let done = 0;
+    for (const item of this.#sent) {
+      if (item.cursor > cursor) break;
+      this.#unseen -= item.bytes;
+      done += 1;
+    }
+    this.#sent.splice(0, done);
+  }
+}

@@ -1,0 +1,10 @@
+/** Frames to clients. Events are texts already and go in as they are. */
+import type { ServerToClient } from '../../protocol/client.ts';
+
+export function frame(value: ServerToClient): string {
+  return JSON.stringify(value);
+}
+
+export function eventsFrame(sub: string, bodies: readonly string[]): string {
+  return `{"type":"events","sub":${JSON.stringify(sub)},"events":[${bodies.join(',')}]}`;
+}

@@ -1,0 +1,105 @@
+/** `POST /v1/batches/<id>/commands`. How a batch stands is kept in the store; workers are told by the supervisor. */
+import { z } from 'zod';
+import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import { verbArgs, type BatchCommand, type CommandReply } from '../../protocol/commands.ts';
+import { recordOf } from '../batches/create.ts';
+import { requireSecrets } from '../batches/secrets.ts';
+import { parse } from '../http/call.ts';
+import type { Services } from '../services.ts';
+import { commandDone, commandFailed, replyOf } from './result.ts';
+
+const nothing = z.object({});
+const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
+/** `secrets`: of an ended batch they are gone, and its new tries need them again. */
+const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
+
+/** Idempotent by the command's id. */
+export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
+  const { store } = services;
+  await recordOf(services, batch);
+  const known = await store.command(request.command);
+  if (known?.result !== undefined) return replyOf(known.result);
+  const { told, apply } = plan(services, batch, request);
+  const by = request.by ?? 'client';
+  await store.putCommand({ id: request.command, batch, verb: request.verb, args: told, by });
+  if (known === undefined) await store.tell(batch, 'control', { command: request.command, verb: request.verb, by, args: told });
+  try {
+    const reply = await apply();
+    await store.finishCommand(request.command, commandDone(reply));
+    services.supervisor.look(batch);
+    return reply;
+  } catch (error) {
+    if (StudioError.is(error) && error.code !== 'storage') await store.finishCommand(request.command, commandFailed(error));
+    throw error;
+  }
+}
+
+interface Plan {
+  /** What the record shows as its arguments. */
+  readonly told: Json;
+  readonly apply: () => Promise<CommandReply>;
+}
+
+function plan(services: Services, batch: string, request: BatchCommand): Plan {
+  const { store, supervisor, leasing } = services;
+  const given = request.args ?? {};
+  switch (request.verb) {
+    case 'pause':
+    case 'resume':
+      parse(nothing, given, 'args');
+      return {
+        told: {},
+        apply: async () => {
+          await store.setPaused(batch, request.verb === 'pause');
+          leasing.look(batch, true);
+          return {};
+        },
+      };
+    case 'cancel': {
+      const { reason } = parse(cancelArgs, given, 'args');
+      return {
+        told: reason === undefined ? {} : { reason },
+        apply: async () => ({ changed: await supervisor.stop(batch, reason ?? `Cancelled by ${request.by ?? 'a client'}.`) }),
+      };
+    }
+    case 'retry': {
+      const { secrets } = parse(retryArgs, given, 'args');
+      return { told: {}, apply: () => retry(services, batch, secrets) };
+    }
+    case 'seal':
+      parse(nothing, given, 'args');
+      return {
+        told: {},
+        apply: async () => {
+          await store.seal(batch);
+          return {};
+        },
+      };
+    case 'breakpoints': {
+      const { breakpoints } = parse(verbArgs.breakpoints, given, 'args');
+      const asJson = JSON.parse(JSON.stringify(breakpoints)) as Json; // without absent members
+      return {
+        told: { breakpoints: asJson },
+        apply: async () => {
+          await store.setBreakpoints(batch, asJson);
+          return { changed: breakpoints.length };
+        },
+      };
+    }
+    case 'rescore':
+      throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', { mend: 'Run the batch again with the other scorer.' });
+  }
+}
+
+async function retry(services: Services, batch: string, secrets: Readonly<Record<string, string>> | undefined): Promise<CommandReply> {
+  const { store, submissions, leasing } = services;
+  const { spec } = await recordOf(services, batch);
+  const values = secrets ?? (await services.secrets.get(batch));
+  if (!spec.imported) requireSecrets(await submissions.get(spec.submission), values, 'The values are kept until a batch ends only: send them with the command, as args.secrets.');
+  if (secrets !== undefined) await services.secrets.put(batch, secrets);
+  const changed = await store.retry(batch);
+  if (changed === 0 && (await recordOf(services, batch)).row.state === 'ended') await services.secrets.remove(batch);
+  leasing.look(batch, true);
+  return { changed };
+}

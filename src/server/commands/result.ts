@@ -1,0 +1,35 @@
+/** How the answer to a command is kept in the store, so that its repeat gives the same. */
+import { z } from 'zod';
+import { StudioError, type ErrorCode } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import { commandReply, type CommandReply } from '../../protocol/commands.ts';
+
+const stored = z.union([
+  z.object({ reply: commandReply }),
+  z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+]);
+
+const CODES: ReadonlySet<string> = new Set<ErrorCode>(['usage', 'not_found', 'conflict', 'gone', 'unsupported', 'cancelled', 'unavailable', 'fenced']);
+
+/** Absent members are left out: they are none in JSON. */
+export function commandDone(reply: { seq?: number | undefined; text?: string | undefined; changed?: number | undefined }): Json {
+  return {
+    reply: {
+      ...(reply.seq === undefined ? {} : { seq: reply.seq }),
+      ...(reply.text === undefined ? {} : { text: reply.text }),
+      ...(reply.changed === undefined ? {} : { changed: reply.changed }),
+    },
+  };
+}
+
+export function commandFailed(error: { code: string; message: string }): Json {
+  return { error: { code: error.code, message: error.message } };
+}
+
+/** Throws what was kept as a failure. */
+export function replyOf(result: Json): CommandReply {
+  const parsed = stored.parse(result);
+  if ('reply' in parsed) return parsed.reply;
+  const { code, message } = parsed.error;
+  throw new StudioError(CODES.has(code) ? (code as ErrorCode) : 'conflict', message);
+}

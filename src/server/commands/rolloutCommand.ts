@@ -1,0 +1,119 @@
+/** `POST /v1/rollouts/<id>/commands`. */
+import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import { verbArgs, type CommandReply, type RolloutCommand } from '../../protocol/commands.ts';
+import type { CommandRecord, RolloutRecord } from '../../store/store.ts';
+import { parse } from '../http/call.ts';
+import type { Services } from '../services.ts';
+import { commandDone, commandFailed, replyOf } from './result.ts';
+
+/** A worker cancels at once; one that does not is overruled. */
+const CANCEL_GRACE_MS = 5_000;
+
+/** Idempotent by the command's id. Waits until it is applied, or can never be. */
+export async function commandRollout(services: Services, id: string, request: RolloutCommand, signal: AbortSignal): Promise<CommandReply> {
+  const { store } = services;
+  const args = parse<unknown>(verbArgs[request.verb], request.args ?? {}, 'args') as Json; // parsed from JSON
+  const known = await store.command(request.command);
+  const record = await rolloutOf(services, id);
+  if (known === undefined) checkFits(record, request);
+  const by = request.by ?? 'client';
+  const command = await store.putCommand({ id: request.command, batch: record.row.batch, rollout: id, verb: request.verb, args, by });
+  if (known === undefined) await store.tell(record.row.batch, 'control', { command: command.id, verb: command.verb, by, rollout: id, args });
+  if (command.result !== undefined) return replyOf(command.result);
+  if (record.session === undefined) await withoutHolder(services, record, command);
+  else if (command.verb === 'cancel') overruleLater(services, record, command);
+  return answer(services, command, signal);
+}
+
+/** Throws `conflict` when the command makes no sense for the rollout as it stands. */
+function checkFits(record: RolloutRecord, request: RolloutCommand): void {
+  const { row, session } = record;
+  if (row.state === 'ended') throw new StudioError('conflict', `Rollout ${row.rollout} has ended: that is final.`, { mend: 'Fork it to go on from one of its events.' });
+  if (request.expect !== undefined && request.expect.seq !== row.last) {
+    throw new StudioError('conflict', `Rollout ${row.rollout} went on: it is at event ${row.last}, not ${request.expect.seq}.`, { details: { head: row.last } });
+  }
+  const needsHolder = request.verb !== 'hold' && request.verb !== 'release' && request.verb !== 'cancel';
+  if (session === undefined && needsHolder) {
+    throw new StudioError('conflict', `No worker has rollout ${row.rollout} now, so nothing in it can be changed in place.`, { mend: 'Fork it instead.' });
+  }
+}
+
+/** Cancel ends the row. Hold and release wait for whoever leases it, before its first gate: the store hands them over then. */
+async function withoutHolder(services: Services, record: RolloutRecord, command: CommandRecord): Promise<void> {
+  const { store } = services;
+  const { batch, rollout } = record.row;
+  if (command.verb === 'cancel') {
+    const ended = await store.closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, false);
+    if (ended.length > 0) await store.finishCommand(command.id, commandDone({ text: 'It was queued and is cancelled.' }));
+    else overruleLater(services, record, command); // leased in this very moment
+    return;
+  }
+  // The answer must not end the command, which is still to be handed over: a second one, without an asker, does that.
+  await store.putCommand({ id: `${command.id}.queued`, batch, rollout, verb: command.verb, args: command.args, by: command.by });
+  await store.finishCommand(command.id, commandDone({ text: command.verb === 'hold' ? 'It is queued; it will hold at its first gate.' : 'It is queued and will not hold.' }));
+}
+
+function overruleLater(services: Services, record: RolloutRecord, command: CommandRecord): void {
+  const { store, log } = services;
+  const { batch, rollout } = record.row;
+  const timer = setTimeout(() => {
+    store.closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
+      .then(() => store.finishCommand(command.id, commandDone({ text: 'Its worker did not answer; the server ended it.' })))
+      .catch((error: unknown) => log(`cancelling ${rollout} failed: ${String(error)}`));
+  }, CANCEL_GRACE_MS);
+  const unwatch = services.changes.on(command.id, () => {
+    clearTimeout(timer);
+    unwatch();
+  });
+  timer.unref();
+}
+
+function reasonOf(command: CommandRecord): string {
+  const { args } = command;
+  const reason = typeof args === 'object' && args !== null && !Array.isArray(args) ? args['reason'] : undefined;
+  return typeof reason === 'string' ? reason : `Cancelled by ${command.by}.`;
+}
+
+/** Resolves once the command has a result. A rollout that ends before it applied makes it fail. */
+function answer(services: Services, command: CommandRecord, signal: AbortSignal): Promise<CommandReply> {
+  const { store, changes } = services;
+  return new Promise((resolve, reject) => {
+    const undo: (() => void)[] = [];
+    const finish = (settle: () => void): void => {
+      for (const one of undo.splice(0)) one();
+      settle();
+    };
+    const look = async (): Promise<void> => {
+      const now = await store.command(command.id);
+      const result = now?.result;
+      if (result !== undefined) {
+        finish(() => {
+          try {
+            resolve(replyOf(result));
+          } catch (error) {
+            reject(error);
+          }
+        });
+        return;
+      }
+      const rollout = await store.rollout(command.rollout ?? '');
+      if (rollout !== undefined && rollout.row.state !== 'ended') return;
+      const reached = command.verb === 'cancel' && rollout !== undefined;
+      await store.finishCommand(command.id, reached ? commandDone({ text: 'It has ended.' }) : commandFailed({ code: 'conflict', message: 'The rollout ended before the command applied.' }));
+    };
+    const tell = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
+    undo.push(changes.on(command.id, tell), changes.on(command.rollout ?? '', tell));
+    const onAbort = (): void => finish(() => reject(new StudioError('cancelled', 'The client left before the command applied; the command stands.')));
+    signal.addEventListener('abort', onAbort, { once: true });
+    undo.push(() => signal.removeEventListener('abort', onAbort));
+    tell();
+  });
+}
+
+/** Throws `not_found`. */
+export async function rolloutOf(services: Services, id: string): Promise<RolloutRecord> {
+  const record = await services.store.rollout(id);
+  if (record === undefined) throw new StudioError('not_found', `There is no rollout ${id.slice(0, 100)} here.`);
+  return record;
+}

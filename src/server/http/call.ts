@@ -1,0 +1,77 @@
+/** One HTTP request as a route sees it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
+import { StudioError } from '../../common/errors.ts';
+import type { Who } from '../access/tokens.ts';
+
+/** Largest JSON body: a page of a thousand tasks with long questions and world states. */
+export const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+export interface Call {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Of a route that is open to everyone: undefined. */
+  readonly who: Who | undefined;
+  /** Values of the `:name` parts of the route's path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Aborts when the client goes before it has its answer. */
+  readonly signal: AbortSignal;
+}
+
+/** The body, parsed. Throws `too_large` or `usage`. */
+export async function readJson<T>(call: Call, schema: z.ZodType<T>): Promise<T> {
+  const text = await readText(call.request, MAX_JSON_BYTES);
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (cause) {
+    throw new StudioError('usage', 'The body of the request is no JSON.', { cause });
+  }
+  return parse(schema, raw, 'The body of the request');
+}
+
+export function parse<T>(schema: z.ZodType<T>, raw: unknown, what: string): T {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((issue) => ({ path: issue.path.map(String).join('.'), message: issue.message }));
+  const first = issues[0];
+  throw new StudioError('usage', `${what} is not as it should be: ${first === undefined || first.path === '' ? '' : `${first.path}: `}${first?.message ?? ''}.`, { details: { issues: issues.slice(0, 20) } });
+}
+
+async function readText(request: IncomingMessage, most: number): Promise<string> {
+  if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > most) throw tooLarge(most);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export function tooLarge(most: number): StudioError {
+  return new StudioError('too_large', `The body of the request is larger than ${most} bytes.`, { mend: 'Send it in smaller parts.' });
+}
+
+/** A `:name` part of the path. */
+export function param(call: Call, name: string): string {
+  const value = call.params[name];
+  if (value === undefined) throw new StudioError('internal', `The route has no part “${name}”.`);
+  return value;
+}
+
+/** A whole number of the query string. Throws `usage`. */
+export function wholeQuery(call: Call, name: string, bounds: { least: number; most: number }): number | undefined {
+  const text = call.query.get(name);
+  if (text === null) return undefined;
+  const value = Number(text);
+  if (text === '' || !Number.isSafeInteger(value) || value < bounds.least) throw new StudioError('usage', `“${name}” is a whole number from ${bounds.least}, not “${text.slice(0, 50)}”.`);
+  return Math.min(value, bounds.most);
+}
+
+/** `limit` of a page. */
+export function limitQuery(call: Call, otherwise: number, most: number): number {
+  return wholeQuery(call, 'limit', { least: 1, most }) ?? otherwise;
+}

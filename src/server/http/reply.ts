@@ -1,0 +1,47 @@
+/** HTTP answers. */
+import type { ServerResponse } from 'node:http';
+import { StudioError, type ErrorCode } from '../../common/errors.ts';
+
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  usage: 400, config: 400, version: 400, unauthorized: 401, forbidden: 403, not_found: 404, conflict: 409, fenced: 409,
+  cancelled: 409, gone: 410, too_large: 413, internal: 500, unsupported: 501, unavailable: 503, storage: 507,
+};
+
+/** JSON that is text already, or a value. */
+export type Body = { readonly text: string } | { readonly value: unknown };
+
+export function sendJson(response: ServerResponse, status: number, body: Body): void {
+  const text = 'text' in body ? body.text : JSON.stringify(body.value);
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(text);
+}
+
+export function statusOf(error: unknown): number {
+  return StudioError.is(error) ? STATUS[error.code] : 500;
+}
+
+/** Body of an answer that is not 2xx. What is no StudioError is a bug: its text stays in the log. */
+export function errorBody(error: unknown): { error: { code: string; message: string; mend?: string; details?: Readonly<Record<string, unknown>> } } {
+  if (!StudioError.is(error)) return { error: { code: 'internal', message: 'The server failed at this request.', mend: 'Its log says more.' } };
+  return {
+    error: {
+      code: error.code, message: error.message,
+      ...(error.mend === undefined ? {} : { mend: error.mend }),
+      ...(error.details === undefined ? {} : { details: error.details }),
+    },
+  };
+}
+
+export function sendError(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    // A part was sent already: a cut connection is the only way left to say that the rest will not come.
+    response.destroy();
+    return;
+  }
+  sendJson(response, statusOf(error), { value: errorBody(error) });
+}

@@ -1,0 +1,101 @@
+/** Routes: method and path with `:name` parts, and who may call them. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { StudioError } from '../../common/errors.ts';
+import type { Who } from '../access/tokens.ts';
+import type { Call } from './call.ts';
+import { sendJson } from './reply.ts';
+
+export interface Route {
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT';
+  readonly path: string;
+  /** `read`: any client; `full`: clients that may change something. */
+  readonly may: 'anyone' | 'read' | 'full';
+  /** Workers may call it too; the handler checks what of. */
+  readonly workers?: true;
+  /** What it gives is the answer, as JSON; undefined: it answered itself. */
+  handle(call: Call): Promise<unknown>;
+}
+
+interface Found { readonly route: Route; readonly params: Record<string, string> }
+
+export class Router {
+  readonly #byLength = new Map<number, { route: Route; parts: readonly string[] }[]>();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      const parts = route.path.split('/');
+      const same = this.#byLength.get(parts.length) ?? [];
+      same.push({ route, parts });
+      this.#byLength.set(parts.length, same);
+    }
+  }
+
+  /** `who`: asked only for routes that are not open to everyone; throws when the caller is unknown. */
+  async handle(request: IncomingMessage, response: ServerResponse, url: URL, who: () => Who): Promise<void> {
+    const { route, params } = this.#find(request.method ?? '', url.pathname);
+    const caller = route.may === 'anyone' ? undefined : who();
+    if (caller !== undefined) authorize(route, caller);
+    const aborted = new AbortController();
+    response.once('close', () => {
+      if (!response.writableEnded) aborted.abort();
+    });
+    const answer = await route.handle({ request, response, who: caller, params, query: url.searchParams, signal: aborted.signal });
+    if (answer === undefined) return;
+    sendJson(response, 200, answer instanceof JsonText ? { text: answer.text } : { value: answer });
+  }
+
+  #find(method: string, pathname: string): Found {
+    const parts = pathname.split('/');
+    let pathKnown = false;
+    for (const candidate of this.#byLength.get(parts.length) ?? []) {
+      const params = match(candidate.parts, parts);
+      if (params === undefined) continue;
+      if (candidate.route.method === method) return { route: candidate.route, params };
+      pathKnown = true;
+    }
+    if (pathKnown) throw new StudioError('usage', `${method} is not for ${pathname}.`);
+    throw new StudioError('not_found', `There is nothing at ${pathname.slice(0, 200)}.`);
+  }
+}
+
+/** An answer that is JSON text already. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function match(pattern: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
+  const params: Record<string, string> = {};
+  for (let i = 0; i < pattern.length; i++) {
+    const wanted = pattern[i] ?? '';
+    const given = parts[i] ?? '';
+    if (!wanted.startsWith(':')) {
+      if (wanted !== given) return undefined;
+      continue;
+    }
+    const value = decoded(given);
+    if (value === undefined || value === '') return undefined;
+    params[wanted.slice(1)] = value;
+  }
+  return params;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+function authorize(route: Route, who: Who): void {
+  if (who.kind === 'worker') {
+    if (route.workers === true) return;
+    throw new StudioError('forbidden', 'A worker may not do this.');
+  }
+  if (route.may === 'full' && who.readOnly) throw new StudioError('forbidden', 'This token may only read.', { mend: 'Use the full token of server.json.' });
+}

@@ -1,0 +1,63 @@
+/** When a server that nobody needs ends: no client and no work for the whole of its idle time. */
+
+export interface IdleOptions {
+  readonly idleMs: number;
+  /** Whether anything is queued, running or held. */
+  readonly busy: () => Promise<boolean>;
+  readonly end: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** The store is asked this often while no client is there. */
+const MOST_POLLS = 12;
+const LONGEST_POLL_MS = 5_000;
+
+export class Idle {
+  readonly #options: IdleOptions;
+  #clients = 0;
+  #quietSince = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: IdleOptions) {
+    this.#options = options;
+    this.#arm();
+  }
+
+  /** A client came; call what this gives once it left. */
+  enter(): () => void {
+    this.#clients += 1;
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.#clients -= 1;
+      this.#quietSince = performance.now();
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    if (this.#closed || this.#options.idleMs === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#look().catch(this.#options.failed).finally(() => this.#arm());
+    }, Math.min(this.#options.idleMs / MOST_POLLS, LONGEST_POLL_MS));
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#clients > 0) return;
+    if (await this.#options.busy()) {
+      this.#quietSince = performance.now();
+      return;
+    }
+    if (this.#clients === 0 && performance.now() - this.#quietSince >= this.#options.idleMs) {
+      this.close();
+      this.#options.end();
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** The HTTP server and its two WebSocket routes: checks who calls, then hands over. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { StudioError } from '../common/errors.ts';
+import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
+import { checkOrigin, type OriginRules } from './access/origins.ts';
+import { presentedToken, type Tokens, type Who } from './access/tokens.ts';
+import { errorBody, sendError, statusOf } from './http/reply.ts';
+import type { Router } from './http/router.ts';
+import type { Log } from './log.ts';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+/** An append and what surrounds it. */
+const MAX_WORKER_FRAME = MAX_APPEND_BYTES + 64 * 1024;
+const MAX_CLIENT_FRAME = 64 * 1024;
+const PING_EVERY_MS = 15_000;
+
+/** Answers everything below a path, e.g. the embedded demo model. Gets the request with its whole URL. */
+export interface Mount {
+  readonly prefix: string;
+  handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>;
+}
+
+export interface ListenerOptions {
+  readonly tokens: Tokens;
+  readonly origins: OriginRules;
+  readonly router: Router;
+  readonly mounts: readonly Mount[];
+  readonly log: Log;
+  readonly worker: (socket: WebSocket, batch: string) => void;
+  readonly client: (socket: WebSocket, readOnly: boolean) => void;
+  /** A client's request or connection begins; the function it gives is called at its end. */
+  readonly entered: () => () => void;
+}
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #server: Server;
+  readonly #sockets: { readonly worker: WebSocketServer; readonly client: WebSocketServer };
+  readonly #alive = new WeakSet<WebSocket>();
+  readonly #ping: NodeJS.Timeout;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    const webSockets = (maxPayload: number): WebSocketServer =>
+      new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false, handleProtocols: (offered) => [...offered].find((protocol) => protocol.startsWith('token.')) ?? false });
+    this.#sockets = { worker: webSockets(MAX_WORKER_FRAME), client: webSockets(MAX_CLIENT_FRAME) };
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 }, (request, response) => void this.#handle(request, response));
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head));
+    this.#ping = setInterval(() => this.#pingAll(), PING_EVERY_MS);
+    this.#ping.unref();
+  }
+
+  /** Gives the port. Throws `unavailable` when the address cannot be had. */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const failed = (error: Error): void => reject(new StudioError('unavailable', `The server cannot listen on ${host}, port ${port}: ${error.message}.`, { mend: 'Choose another --port, or 0 for any free one.', cause: error }));
+      this.#server.once('error', failed);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', failed);
+        const address = this.#server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  /** No new connections; those there are are told that the server goes. */
+  async close(): Promise<void> {
+    clearInterval(this.#ping);
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    for (const { clients } of Object.values(this.#sockets)) for (const socket of clients) socket.close(1012, 'the server ends');
+    this.#server.closeIdleConnections();
+    const hard = setTimeout(() => {
+      for (const { clients } of Object.values(this.#sockets)) for (const socket of clients) socket.terminate();
+      this.#server.closeAllConnections();
+    }, 500);
+    await closed;
+    clearTimeout(hard);
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { tokens, origins, router, mounts, entered, log } = this.#options;
+    let leave: (() => void) | undefined;
+    try {
+      checkOrigin(request, origins);
+      const url = new URL(request.url ?? '/', 'http://server');
+      const mount = mounts.find(({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`));
+      if (mount !== undefined) {
+        who(request, tokens);
+        await mount.handle(request, response);
+        return;
+      }
+      await router.handle(request, response, url, () => {
+        const caller = who(request, tokens);
+        if (caller.kind === 'client') leave = entered();
+        return caller;
+      });
+    } catch (error) {
+      if (!StudioError.is(error) && !response.destroyed) log(`${request.method ?? ''} ${request.url ?? ''}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      request.resume();
+      sendError(response, error);
+    } finally {
+      leave?.();
+    }
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { tokens, origins, entered, worker, client } = this.#options;
+    socket.on('error', () => socket.destroy());
+    try {
+      checkOrigin(request, origins);
+      const { pathname } = new URL(request.url ?? '/', 'http://server');
+      const caller = who(request, tokens);
+      if (pathname === '/v1/worker' && caller.kind === 'worker') {
+        this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, caller.batch));
+      } else if (pathname === '/v1/client' && caller.kind === 'client') {
+        this.#accept(this.#sockets.client, request, socket, head, (accepted) => {
+          accepted.once('close', entered());
+          client(accepted, caller.readOnly);
+        });
+      } else {
+        throw pathname === '/v1/worker' || pathname === '/v1/client'
+          ? new StudioError('forbidden', 'This token is for the other kind of connection.')
+          : new StudioError('not_found', `There is no WebSocket at ${pathname.slice(0, 200)}.`);
+      }
+    } catch (error) {
+      const body = JSON.stringify(errorBody(error));
+      socket.end(`HTTP/1.1 ${statusOf(error)} Refused\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    }
+  }
+
+  #accept(server: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer, accepted: (socket: WebSocket) => void): void {
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#alive.add(webSocket);
+      webSocket.on('pong', () => this.#alive.add(webSocket));
+      webSocket.on('error', () => undefined); // its close follows and is handled
+      accepted(webSocket);
+    });
+  }
+
+  /** A connection that answers nothing for two rounds is gone, though nobody said so. */
+  #pingAll(): void {
+    for (const { clients } of Object.values(this.#sockets)) {
+      for (const socket of clients) {
+        if (!this.#alive.delete(socket)) socket.terminate();
+        else socket.ping();
+      }
+    }
+  }
+}
+
+/** Throws `unauthorized`. */
+function who(request: IncomingMessage, tokens: Tokens): Who {
+  const token = presentedToken(request);
+  const found = token === undefined ? undefined : tokens.who(token);
+  if (found !== undefined) return found;
+  throw new StudioError('unauthorized', token === undefined ? 'This needs a token.' : 'The token is not of this server.', { mend: 'Take it from server.json of the store, as Authorization: Bearer.' });
+}

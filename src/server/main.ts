@@ -1,0 +1,84 @@
+/**
+ * Entry of the rollout server: `node server.mjs --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]`.
+ * Prints one line of JSON on stdout once it listens (see protocol/serverFile.ts). Exit codes: 0 ended well, 2 the call
+ * is wrong, 3 the store cannot be had.
+ */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isPostgres, serverFolder } from '../client/connect.ts';
+import { deferred } from '../common/abort.ts';
+import { entryUrl } from '../common/entries.ts';
+import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
+import { PRODUCT } from '../common/product.ts';
+import { LocalExecutor } from '../executor/local/localExecutor.ts';
+import { isAlive } from '../executor/local/workerProcess.ts';
+import { createDemoModel } from '../model/demo/demoModel.ts';
+import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
+import { PROTOCOL } from '../protocol/worker.ts';
+import { openStore } from '../store/open.ts';
+import { stderrLog } from './log.ts';
+import { parseOptions, type ServerOptions } from './options.ts';
+import { startServer } from './server.ts';
+import { serverFilePath, writeServerFile } from './serverFile.ts';
+import { lockStore } from './storeLock.ts';
+
+const DEMO = '/demo';
+
+async function main(options: ServerOptions): Promise<number> {
+  const folder = serverFolder(options.store);
+  // Several servers may serve one PostgreSQL; a folder has one server.
+  const lock = isPostgres(options.store) ? undefined : await lockStore(folder, isAlive);
+  if (lock?.taken === true) {
+    print({ type: 'taken', message: takenText(options.store, lock.by) });
+    return 3;
+  }
+  const store = await openStore(options.store);
+  const stopping = deferred<undefined>();
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(undefined));
+  const demo = createDemoModel({ prefix: DEMO });
+  const server = await startServer({
+    store, log: stderrLog, listen: { host: options.host, port: options.port },
+    origins: { allowHosts: options.allowHosts, allowOrigins: options.allowOrigins },
+    secretsFolder: path.join(folder, 'secrets'),
+    idleMs: options.idleSeconds * 1000,
+    idle: () => stopping.resolve(undefined),
+    mounts: [{ prefix: DEMO, handle: (request, response) => demo.handle(request, response) }],
+    demoMetrics: `${DEMO}/metrics`,
+    executor: options.executor === 'none' ? undefined : (host) => new LocalExecutor({
+      host, work: path.join(folder, 'work'), logFile: path.join(folder, 'log', 'worker.log'), discovery: serverFilePath(folder),
+      command: { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('worker'))] },
+    }),
+  });
+  const remove = writeServerFile(folder, {
+    pid: process.pid, host: server.host, port: server.port, token: server.token, read_token: server.readToken,
+    protocol: PROTOCOL, product: PRODUCT, started_at: server.startedAt,
+  });
+  print({ type: 'ready', host: server.host, port: server.port, pid: process.pid });
+  await stopping.promise;
+  remove();
+  await server.stop();
+  lock?.release();
+  return 0;
+}
+
+function takenText(store: string, by: ServerFile | undefined): string {
+  return by === undefined
+    ? `Another server has the store ${store}.`
+    : `Another server has the store ${store}: process ${by.pid} at ${by.host}, port ${by.port} (${by.product}).`;
+}
+
+function print(line: ReadyLine): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+// The client that waited for the ready line closes its end.
+process.stdout.on('error', () => undefined);
+
+try {
+  process.exitCode = await main(parseOptions(process.argv.slice(2)));
+} catch (error) {
+  stderrLog(error instanceof Error && !StudioError.is(error) ? (error.stack ?? error.message) : errorText(error));
+  print({ type: 'failed', code: StudioError.is(error) ? error.code : 'internal', message: error instanceof Error ? error.message : String(error), ...(StudioError.is(error) && error.mend !== undefined ? { mend: error.mend } : {}) });
+  process.exitCode = exitCodeOf(error);
+}
+process.exit();

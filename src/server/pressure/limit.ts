@@ -1,0 +1,116 @@
+/**
+ * How many calls one endpoint may have at once: additive increase, multiplicative decrease. Pure: told what happened
+ * and when, asked how many.
+ *
+ * It doubles per round of calls until the endpoint first shows a limit, then grows by one per round, and only while
+ * the limit is what holds calls back. An endpoint that refuses is left alone for a moment, then asked by one call at
+ * a time until one gets through.
+ */
+
+export type EndpointState = 'ok' | 'busy' | 'down';
+
+/** What an engine's metrics say. */
+export interface EngineLoad {
+  readonly running: number;
+  readonly waiting: number;
+  /** Share of the KV cache in use, 0 to 1. */
+  readonly kvCache?: number;
+  /** Counter. */
+  readonly preemptions?: number;
+}
+
+export const START_PERMITS = 32;
+export const MOST_PERMITS = 4096;
+
+const REFUSED_FACTOR = 0.5;
+const SATURATED_FACTOR = 0.85;
+/** Refusals of calls sent together are one sign, not many. */
+const SAME_SIGN_MS = 1_000;
+const SAME_LOAD_MS = 5_000;
+const FIRST_BACK_OFF_MS: Readonly<Record<'busy' | 'down', number>> = { busy: 250, down: 500 };
+const LONGEST_BACK_OFF_MS = 15_000;
+const FULL_CACHE = 0.95;
+/** A short queue keeps an engine busy; a longer one only makes calls slow. */
+const QUEUE_SHARE = 0.1;
+const QUEUE_LEAST = 2;
+/** Share of the limit in use from which on it counts as what holds calls back. */
+const BINDING = 0.8;
+
+export class EndpointLimit {
+  #limit: number;
+  #slowStart = true;
+  #state: EndpointState = 'ok';
+  #blockedUntil = -Infinity;
+  /** Up to here the endpoint itself asked to be left alone. */
+  #askedUntil = -Infinity;
+  #backOff = 0;
+  #decreasedAt = -Infinity;
+  #loadDecreasedAt = -Infinity;
+  #queues = 0;
+  #saturated = false;
+  #preemptions: number | undefined;
+
+  constructor(start: number = START_PERMITS) {
+    this.#limit = Math.min(Math.max(1, start), MOST_PERMITS);
+  }
+
+  get state(): EndpointState {
+    return this.#state;
+  }
+
+  /** Somebody said how many calls he wants at once: the limit begins there, unless a sign said otherwise already. */
+  atLeast(start: number): void {
+    if (this.#slowStart) this.#limit = Math.min(Math.max(this.#limit, start), MOST_PERMITS);
+  }
+
+  permits(now: number): number {
+    if (this.#state === 'ok') return Math.max(1, Math.floor(this.#limit));
+    return now < this.#blockedUntil ? 0 : 1;
+  }
+
+  /** When `permits` changes by itself; undefined: it does not. */
+  changesAt(now: number): number | undefined {
+    return this.#state !== 'ok' && now < this.#blockedUntil ? this.#blockedUntil : undefined;
+  }
+
+  /** A call ended well. `demand`: rollouts that could call now. */
+  ok(now: number, demand: number): void {
+    if (this.#state !== 'ok') {
+      if (now < this.#askedUntil) return; // a call from before the refusal
+      this.#state = 'ok';
+      this.#backOff = 0;
+      return;
+    }
+    if (this.#saturated || demand < this.#limit * BINDING) return;
+    this.#limit = Math.min(MOST_PERMITS, this.#limit + (this.#slowStart ? 1 : 1 / this.#limit));
+  }
+
+  /** A call was refused (429, 503), failed (5xx) or found nobody. */
+  refused(what: 'busy' | 'down', now: number, retryAfterMs = 0): void {
+    this.#slowStart = false;
+    if (now - this.#decreasedAt > SAME_SIGN_MS) {
+      this.#limit = Math.max(1, this.#limit * REFUSED_FACTOR);
+      this.#decreasedAt = now;
+    }
+    this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs);
+    if (this.#state === 'ok') this.#backOff = FIRST_BACK_OFF_MS[what];
+    else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, LONGEST_BACK_OFF_MS); // the probe failed
+    this.#state = what;
+    this.#blockedUntil = Math.max(this.#blockedUntil, this.#askedUntil, now + this.#backOff);
+  }
+
+  /** What its metrics say, every few seconds. */
+  load(load: EngineLoad, now: number): void {
+    const preempted = this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
+    this.#preemptions = load.preemptions;
+    const queue = load.waiting > Math.max(QUEUE_LEAST, load.running * QUEUE_SHARE);
+    this.#queues = queue ? this.#queues + 1 : 0;
+    // One queue seen may be a burst; a second one in a row is not.
+    const full = preempted || (load.kvCache ?? 0) >= FULL_CACHE;
+    this.#saturated = queue || full;
+    if (!(full || this.#queues >= 2) || now - this.#loadDecreasedAt < SAME_LOAD_MS) return;
+    this.#loadDecreasedAt = now;
+    this.#slowStart = false;
+    this.#limit = Math.max(1, Math.min(this.#limit, load.running + load.waiting) * SATURATED_FACTOR);
+  }
+}

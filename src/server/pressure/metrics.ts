@@ -1,0 +1,43 @@
+/** vLLM's metrics in the Prometheus text format, as far as they tell how busy the engine is. */
+import type { EngineLoad } from './limit.ts';
+
+const LINE = /^(vllm:[a-z_]+)(?:\{[^}]*\})?\s+([-+0-9.eEaInfN]+)/;
+
+/** undefined when the text has none of them. Several engines or models behind one endpoint add up. */
+export function parseEngineLoad(text: string): EngineLoad | undefined {
+  const values = new Map<string, number[]>();
+  for (const line of text.split('\n')) {
+    const found = LINE.exec(line);
+    if (found === null) continue;
+    const [, name = '', number = ''] = found;
+    const value = Number(number);
+    if (!Number.isFinite(value)) continue;
+    const known = values.get(name);
+    if (known === undefined) values.set(name, [value]);
+    else known.push(value);
+  }
+  const sum = (name: string): number | undefined => values.get(name)?.reduce((total, value) => total + value, 0);
+  const running = sum('vllm:num_requests_running');
+  const waiting = sum('vllm:num_requests_waiting');
+  if (running === undefined || waiting === undefined) return undefined;
+  const caches = values.get('vllm:kv_cache_usage_perc');
+  const preemptions = sum('vllm:num_preemptions_total');
+  return {
+    running, waiting,
+    ...(caches === undefined ? {} : { kvCache: Math.max(...caches) }),
+    ...(preemptions === undefined ? {} : { preemptions }),
+  };
+}
+
+/** Where an endpoint's metrics are: `/metrics` beside its `/v1`. undefined when the endpoint is no URL. */
+export function metricsUrl(endpoint: string): string | undefined {
+  if (!URL.canParse(endpoint)) return undefined;
+  const url = new URL(endpoint);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
+  url.pathname = `${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/metrics`;
+  url.search = '';
+  url.hash = '';
+  url.username = '';
+  url.password = '';
+  return url.href;
+}

@@ -1,0 +1,64 @@
+/** Asks the metrics of endpoints every few seconds while somebody uses them. */
+import { parseEngineLoad } from './metrics.ts';
+import type { EngineLoad } from './limit.ts';
+
+const EVERY_MS = 3_000;
+/** An endpoint without such metrics is asked again only now and then. */
+const WITHOUT_MS = 30_000;
+const TIMEOUT_MS = 2_000;
+const MAX_CHARS = 4 * 1024 * 1024;
+
+export interface Scraped {
+  /** What it is known by. */
+  readonly name: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  tell(load: EngineLoad): void;
+}
+
+export class Scraper {
+  readonly #targets: () => Iterable<Scraped>;
+  readonly #without = new Map<string, number>();
+  readonly #underway = new Set<string>();
+  readonly #end = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(targets: () => Iterable<Scraped>) {
+    this.#targets = targets;
+    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#end.abort();
+  }
+
+  #tick(): void {
+    for (const target of this.#targets()) {
+      if (this.#underway.has(target.name) || (this.#without.get(target.name) ?? 0) > performance.now()) continue;
+      this.#underway.add(target.name);
+      void scrape(target, this.#end.signal).then((load) => {
+        this.#underway.delete(target.name);
+        if (load === undefined) this.#without.set(target.name, performance.now() + WITHOUT_MS);
+        else target.tell(load);
+      });
+    }
+  }
+}
+
+/** undefined: it has no such metrics, or does not answer; calls themselves tell when an endpoint is down. */
+async function scrape(target: Scraped, signal: AbortSignal): Promise<EngineLoad | undefined> {
+  try {
+    const response = await fetch(target.url, { headers: target.headers, redirect: 'error', signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+    if (!response.ok) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    const text = await response.text();
+    return text.length > MAX_CHARS ? undefined : parseEngineLoad(text);
+  } catch (error) {
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+/** Blobs by sha256: PUT, HEAD, GET with one Range. */
+import { pipeline } from 'node:stream/promises';
+import { StudioError } from '../../common/errors.ts';
+import { param, tooLarge, type Call } from '../http/call.ts';
+import type { Route } from '../http/router.ts';
+import { sendJson } from '../http/reply.ts';
+import type { Services } from '../services.ts';
+
+export const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
+
+const SHA = /^[0-9a-f]{64}$/;
+const RANGE = /^bytes=(\d*)-(\d*)$/;
+
+export function blobRoutes(services: Services): Route[] {
+  return [
+    { method: 'PUT', path: '/v1/blobs/:sha', may: 'full', workers: true, handle: (call) => put(services, call) },
+    { method: 'GET', path: '/v1/blobs/:sha', may: 'read', workers: true, handle: (call) => get(services, call) },
+    { method: 'HEAD', path: '/v1/blobs/:sha', may: 'read', workers: true, handle: (call) => get(services, call) },
+  ];
+}
+
+async function put(services: Services, call: Call): Promise<unknown> {
+  const sha = shaOf(call);
+  if (Number(call.request.headers['content-length'] ?? 0) > MAX_BLOB_BYTES) throw tooLarge(MAX_BLOB_BYTES);
+  if ((await services.store.blobs.has([sha])).has(sha)) call.request.resume();
+  else await services.store.blobs.put(sha, limited(call.request as AsyncIterable<Uint8Array>));
+  return {};
+}
+
+async function* limited(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let total = 0;
+  for await (const chunk of bytes) {
+    total += chunk.length;
+    if (total > MAX_BLOB_BYTES) throw tooLarge(MAX_BLOB_BYTES);
+    yield chunk;
+  }
+}
+
+async function get(services: Services, call: Call): Promise<undefined> {
+  const sha = shaOf(call);
+  const { request, response } = call;
+  const { blobs } = services.store;
+  const whole = await blobs.get(sha);
+  if (whole === undefined) throw new StudioError('not_found', `There is no blob ${sha} here.`);
+  const headers = { 'content-type': 'application/octet-stream', 'accept-ranges': 'bytes', 'etag': `"${sha}"`, 'cache-control': 'private, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' };
+  const range = rangeOf(request.headers.range, whole.size);
+  if (range === 'none') {
+    response.setHeader('content-range', `bytes */${whole.size}`);
+    sendJson(response, 416, { value: { error: { code: 'usage', message: `The blob has ${whole.size} bytes.` } } });
+    return undefined;
+  }
+  const part = range === undefined ? whole : await blobs.get(sha, range);
+  if (part === undefined) throw new StudioError('not_found', `There is no blob ${sha} here.`);
+  const length = range === undefined ? whole.size : range.end - range.start + 1;
+  response.writeHead(range === undefined ? 200 : 206, { ...headers, 'content-length': length, ...(range === undefined ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${whole.size}` }) });
+  if (request.method === 'HEAD') response.end();
+  else await pipeline(part.bytes, response, { signal: call.signal });
+  return undefined;
+}
+
+/** undefined: the whole; `none`: nothing of it is there. More than one range is answered with the whole. */
+export function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'none' | undefined {
+  const found = RANGE.exec(header ?? '');
+  if (found === null) return undefined;
+  const [, first = '', last = ''] = found;
+  if (first === '' && last === '') return undefined;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'none' : { start: size - length, end: size - 1 };
+  }
+  const start = Number(first);
+  if (last !== '' && Number(last) < start) return undefined;
+  return start >= size ? 'none' : { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
+}
+
+function shaOf(call: Call): string {
+  const sha = param(call, 'sha');
+  if (!SHA.test(sha)) throw new StudioError('usage', 'A blob is named by its sha256: 64 hex digits in lower case.');
+  return sha;
+}

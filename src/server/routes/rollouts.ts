@@ -1,0 +1,62 @@
+/** Rollouts and streams. */
+import { StudioError } from '../../common/errors.ts';
+import { rolloutCommand } from '../../protocol/commands.ts';
+import type { Lineage } from '../../protocol/worker.ts';
+import { recordOf } from '../batches/create.ts';
+import { commandRollout, rolloutOf } from '../commands/rolloutCommand.ts';
+import { limitQuery, param, readJson, wholeQuery, type Call } from '../http/call.ts';
+import { JsonText, type Route } from '../http/router.ts';
+import type { Services } from '../services.ts';
+import { StreamReader } from '../streamReader.ts';
+
+/** A page of events ends at whichever comes first. */
+const PAGE = { usual: 10_000, most: 50_000 };
+const PAGE_BYTES = 2 * 1024 * 1024;
+const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
+
+export function rolloutRoutes(services: Services): Route[] {
+  return [
+    { method: 'GET', path: '/v1/rollouts/:rollout', may: 'read', handle: (call) => info(services, call) },
+    { method: 'POST', path: '/v1/rollouts/:rollout/commands', may: 'full', handle: async (call) => commandRollout(services, param(call, 'rollout'), await readJson(call, rolloutCommand), call.signal) },
+    { method: 'GET', path: '/v1/streams/:stream/events', may: 'read', workers: true, handle: (call) => events(services, call) },
+  ];
+}
+
+async function info(services: Services, call: Call): Promise<unknown> {
+  const { row, lineage } = await rolloutOf(services, param(call, 'rollout'));
+  const [batch, task] = await Promise.all([recordOf(services, row.batch), services.store.task(row.batch, row.task_index)]);
+  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${row.rollout} is gone.`);
+  return { row, lineage, task, submission: batch.spec.submission };
+}
+
+async function events(services: Services, call: Call): Promise<JsonText> {
+  const stream = param(call, 'stream');
+  const { lineage, last, batch } = await find(services, stream);
+  if (call.who?.kind === 'worker' && call.who.batch !== batch) throw new StudioError('forbidden', 'A worker reads the streams of its own batch only.');
+  const after = wholeQuery(call, 'after', seqBounds) ?? 0;
+  const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;
+  if (after > last) throw new StudioError('gone', `Stream ${stream} has ${last} events; the cursor ${after} is past its end.`, { details: { last } });
+  const limit = limitQuery(call, PAGE.usual, PAGE.most);
+  const reader = new StreamReader(services.store, stream, lineage);
+  const bodies: string[] = [];
+  let cursor = after;
+  let chars = 0;
+  while (bodies.length < limit && chars < PAGE_BYTES) {
+    const chunk = await reader.read(cursor, PAGE_BYTES - chars, until);
+    if (chunk.bodies.length === 0) break;
+    for (const body of chunk.bodies.slice(0, limit - bodies.length)) bodies.push(body);
+    cursor = chunk.last;
+    chars += chunk.chars;
+    if (!chunk.more) break;
+  }
+  return new JsonText(`{"events":[${bodies.join(',')}],"last":${last}}`);
+}
+
+/** A rollout's stream or a batch's. Throws `gone`. */
+async function find(services: Services, stream: string): Promise<{ lineage: Lineage; last: number; batch: string }> {
+  const rollout = await services.store.rollout(stream);
+  if (rollout !== undefined) return { lineage: rollout.lineage, last: rollout.row.last, batch: rollout.row.batch };
+  const batch = await services.store.batch(stream);
+  if (batch !== undefined) return { lineage: [], last: batch.row.last, batch: stream };
+  throw new StudioError('gone', `There is no stream ${stream.slice(0, 100)} here.`);
+}

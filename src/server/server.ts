@@ -1,0 +1,212 @@
+/** The rollout server, put together from its parts. Everything that must last is in the store. */
+import { newId } from '../common/ids.ts';
+import { errorText } from '../common/errors.ts';
+import { PRODUCT } from '../common/product.ts';
+import type { Executor, ExecutorHost } from '../executor/executor.ts';
+import type { ServerInfo } from '../protocol/client.ts';
+import { PROTOCOL } from '../protocol/worker.ts';
+import type { Store } from '../store/store.ts';
+import type { OriginRules } from './access/origins.ts';
+import { Tokens } from './access/tokens.ts';
+import { Secrets } from './batches/secrets.ts';
+import { Submissions } from './batches/submissions.ts';
+import { Supervisor } from './batches/supervisor.ts';
+import { Changes } from './changes.ts';
+import { ClientConnection } from './clients/connection.ts';
+import { Deltas } from './clients/deltas.ts';
+import { Router } from './http/router.ts';
+import { Idle } from './idle.ts';
+import { Listener, type Mount } from './listener.ts';
+import type { Log } from './log.ts';
+import { BackPressure } from './pressure/backPressure.ts';
+import { batchRoutes } from './routes/batches.ts';
+import { blobRoutes } from './routes/blobs.ts';
+import { rolloutRoutes } from './routes/rollouts.ts';
+import { serverRoutes } from './routes/server.ts';
+import type { Services } from './services.ts';
+import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
+import { Hub } from './workers/hub.ts';
+import { Leasing } from './workers/leasing.ts';
+
+export interface RolloutServerOptions {
+  readonly store: Store;
+  /** Folder for secrets. */
+  readonly secretsFolder: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly origins: Omit<OriginRules, 'host'>;
+  /** 0 = never ends by itself. */
+  readonly idleMs: number;
+  readonly executor: ((host: ExecutorHost) => Executor) | undefined;
+  readonly mounts: readonly Mount[];
+  /** Path of the demo model's metrics among the mounts. */
+  readonly demoMetrics: string | undefined;
+  readonly log: Log;
+  /** The idle time is over. */
+  readonly idle: () => void;
+}
+
+export interface RolloutServer {
+  /** Address at which this machine reaches it. */
+  readonly host: string;
+  readonly port: number;
+  /** For `server.json`. */
+  readonly token: string;
+  readonly readToken: string;
+  readonly startedAt: number;
+  /** Leases no more, ends the workers of its executor, closes connections and then the store. */
+  stop(): Promise<void>;
+}
+
+/** Starts a server on an opened store. Throws `unavailable` when it cannot listen; the store is the caller's then. */
+export async function startServer(options: RolloutServerOptions): Promise<RolloutServer> {
+  const { store, log } = options;
+  const tokens = new Tokens(await store.secretKey());
+  const startedAt = await store.now();
+  const serverId = newId('s');
+  const changes = new Changes(store);
+  const submissions = new Submissions(store.blobs);
+  const secrets = new Secrets(options.secretsFolder);
+
+  // Parts that need each other get functions that are called only once all are there.
+  let port = 0;
+  const origin = (): string => {
+    const host = reachable(options.listen.host);
+    return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  };
+  const hub: Hub = new Hub({ store, changes, log, shares: () => pressure.shares() });
+  const deltas: Deltas = new Deltas((rollout, on) => hub.watch(rollout, on));
+  const pressure: BackPressure = new BackPressure({
+    callers: () => hub.callers(),
+    changed: () => {
+      hub.permitsChanged();
+      leasing.lookAtAll();
+    },
+    // Each `demo:?…` is an endpoint of its own, told apart by its query.
+    demo: (endpoint) => (options.demoMetrics === undefined ? undefined : {
+      url: `${origin()}${options.demoMetrics}?${endpoint.split('?', 2)[1] ?? ''}`, headers: { authorization: `Bearer ${tokens.full}` },
+    }),
+  });
+  const leasing: Leasing = new Leasing({
+    store, hub, log,
+    submission: (sha) => submissions.get(sha),
+    room: (batch) => pressure.room(batch, supervisor.agentEndpoints(batch)),
+    granted: (rollout) => {
+      if (!deltas.watched(rollout)) return;
+      deltas.restart(rollout);
+      hub.watch(rollout, true);
+    },
+  });
+  // Its workers need the port, so it comes last; nothing asks it before.
+  const later: { executor?: Executor } = {};
+  const supervisor: Supervisor = new Supervisor({
+    store, changes, hub, leasing, pressure, submissions, secrets, log,
+    workers: { wants: (record, submission) => later.executor?.wants(record, submission), gone: (batch) => later.executor?.gone(batch) },
+  });
+
+  const services: Services = {
+    store, changes, submissions, secrets, supervisor, leasing, tokens, log,
+    info: () => serverInfo(store, startedAt, pressure),
+  };
+  const workerContext: WorkerContext = {
+    store, server: serverId, hub, leasing, deltas, log,
+    permits: (session) => pressure.shares().get(session) ?? {},
+    endpoint: (batch, report) => {
+      if (report.what === 'denied' || report.what === 'missing') {
+        supervisor.endpointRefused(batch, report.endpoint, report.text ?? `The model endpoint refused the call (${report.what}).`)
+          .catch((error: unknown) => log(`stopping ${batch} failed: ${errorText(error)}`));
+        return;
+      }
+      if (report.what === 'ok') supervisor.answered(batch);
+      pressure.report(batch, report.endpoint, report.what, report.retry_after_ms, report.text);
+    },
+    rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
+  };
+  const idle = new Idle({
+    idleMs: options.idleMs,
+    busy: async () => Object.values(await store.counts()).some((count) => count > 0),
+    end: options.idle,
+    failed: (error) => log(`looking for work failed: ${errorText(error)}`),
+  });
+  const listener = new Listener({
+    tokens, log, mounts: options.mounts,
+    origins: { ...options.origins, host: options.listen.host },
+    router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services)]),
+    worker: (socket, batch) => {
+      new WorkerConnection(workerContext, socket, batch);
+    },
+    client: (socket, readOnly) => {
+      new ClientConnection({ store, changes, deltas, log }, socket, readOnly);
+    },
+    entered: () => idle.enter(),
+  });
+  const closeParts = (): void => {
+    idle.close();
+    supervisor.close();
+    leasing.close();
+    hub.close();
+    pressure.close();
+    changes.close();
+  };
+  try {
+    port = await listener.listen(options.listen.host, options.listen.port);
+  } catch (error) {
+    closeParts();
+    throw error;
+  }
+  if (options.executor !== undefined) later.executor = options.executor(executorHost({ services, hub, origin }));
+  await supervisor.start();
+  log(`${PRODUCT} listens on ${origin()} for ${store.name}`);
+
+  return {
+    host: reachable(options.listen.host), port, startedAt, token: tokens.full, readToken: tokens.read,
+    stop: async () => {
+      log('the server ends');
+      leasing.close();
+      idle.close();
+      await later.executor?.close();
+      await listener.close();
+      closeParts();
+      await store.close();
+    },
+  };
+}
+
+function executorHost(parts: { services: Services; hub: Hub; origin: () => string }): ExecutorHost {
+  const { services: { store, secrets, tokens, supervisor, leasing, log }, hub, origin } = parts;
+  return {
+    url: origin(),
+    token: (batch) => tokens.worker(batch),
+    secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
+    workers: async (batch) => (await store.sessions()).filter((session) => session.batch === batch).map((session) => session.worker),
+    workerEnded: async (batch, worker, why, infra) => {
+      for (const session of await store.sessions()) {
+        if (session.batch === batch && session.worker === worker) await store.endSession(session.session, why);
+      }
+      if (infra) await store.tell(batch, 'infra', { what: 'worker_exit', worker, text: why });
+      leasing.look(batch, true);
+      supervisor.look(batch);
+    },
+    drain: (worker) => {
+      const connected = [...hub.sessions()].filter((session) => session.worker === worker);
+      for (const session of connected) hub.control(session, 'drain', {}, 'server');
+      return connected.length > 0;
+    },
+    look: (batch) => supervisor.look(batch),
+    log,
+  };
+}
+
+async function serverInfo(store: Store, startedAt: number, pressure: BackPressure): Promise<ServerInfo> {
+  const [counts, sessions, now] = await Promise.all([store.counts(), store.sessions(), store.now()]);
+  return {
+    product: PRODUCT, protocol: PROTOCOL, pid: process.pid, store: store.name, started_at: startedAt, ...counts,
+    workers: sessions.map(({ session, worker, slots, running, held, expiresAt }) => ({ session, worker, slots, running, held, alive: expiresAt > now })),
+    endpoints: pressure.info(),
+  };
+}
+
+/** How this machine reaches an address the server listens on. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}

@@ -1,0 +1,22 @@
+/** What routes work with. */
+import type { ServerInfo } from '../protocol/client.ts';
+import type { Store } from '../store/store.ts';
+import type { Tokens } from './access/tokens.ts';
+import type { Secrets } from './batches/secrets.ts';
+import type { Submissions } from './batches/submissions.ts';
+import type { Supervisor } from './batches/supervisor.ts';
+import type { Changes } from './changes.ts';
+import type { Log } from './log.ts';
+import type { Leasing } from './workers/leasing.ts';
+
+export interface Services {
+  readonly store: Store;
+  readonly changes: Changes;
+  readonly submissions: Submissions;
+  readonly secrets: Secrets;
+  readonly supervisor: Supervisor;
+  readonly leasing: Leasing;
+  readonly tokens: Tokens;
+  readonly log: Log;
+  readonly info: () => Promise<ServerInfo>;
+}

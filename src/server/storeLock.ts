@@ -1,0 +1,60 @@
+/**
+ * One server per SQLite store. The lock is an exclusive transaction on a database of its own: SQLite takes it with the
+ * operating system's file locks, so it is gone with the process, however that ends.
+ */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StudioError } from '../common/errors.ts';
+import type { ServerFile } from '../protocol/serverFile.ts';
+import { readServerFile } from './serverFile.ts';
+
+const SQLITE_BUSY = 5;
+/** A server that starts or ends holds the lock for a moment without a `server.json`. */
+const UNNAMED_WAIT_MS = 10_000;
+const POLL_MS = 50;
+
+export type StoreLock =
+  | { readonly taken: false; release(): void }
+  /** `by` is absent when the holder has not told who it is. */
+  | { readonly taken: true; readonly by: ServerFile | undefined };
+
+/**
+ * Locks the store in `folder`, which is made if needed. Waits a little for a holder that starts or ends just now.
+ * `isAlive`: whether a process is, for `server.json` may be left over.
+ */
+export async function lockStore(folder: string, isAlive: (pid: number) => boolean): Promise<StoreLock> {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new StudioError('storage', `The store's folder ${folder} cannot be made.`, { mend: 'Choose another one with --store.', cause });
+  }
+  const until = performance.now() + UNNAMED_WAIT_MS;
+  for (;;) {
+    const release = tryLock(folder);
+    if (release !== undefined) return { taken: false, release };
+    const by = readServerFile(folder);
+    if ((by !== undefined && isAlive(by.pid)) || performance.now() > until) return { taken: true, by };
+    await delay(POLL_MS);
+  }
+}
+
+function tryLock(folder: string): (() => void) | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path.join(folder, 'lock.db'), { timeout: 0 });
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (cause) {
+    database?.close();
+    if (isBusy(cause)) return undefined;
+    throw new StudioError('storage', `The store's folder ${folder} cannot be locked.`, { mend: 'It must be a folder this user may write to, on a disk that knows file locks.', cause });
+  }
+  const held = database;
+  return () => held.close();
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
+}
+

@@ -1,0 +1,56 @@
+/** Reading streams: of a fork, the events it shares come first, out of the streams of its ancestors. */
+import type { Lineage } from '../protocol/worker.ts';
+import type { Store } from '../store/store.ts';
+
+/** A stream's events as texts. */
+export interface Chunk {
+  readonly bodies: readonly string[];
+  /** seq of the last one; `after` when there is none. */
+  readonly last: number;
+  readonly chars: number;
+  /** Whether more was there when it was read. */
+  readonly more: boolean;
+}
+
+export class StreamReader {
+  readonly #store: Pick<Store, 'read'>;
+  readonly #stream: string;
+  readonly #lineage: Lineage;
+
+  constructor(store: Pick<Store, 'read'>, stream: string, lineage: Lineage) {
+    this.#store = store;
+    this.#stream = stream;
+    this.#lineage = lineage;
+  }
+
+  /** Events after `after`, at most about `maxBytes` and none after `until`; at least one when there is one. */
+  async read(after: number, maxBytes: number, until = Infinity): Promise<Chunk> {
+    const ancestor = this.#lineage.find((segment) => segment.to > after);
+    const stream = ancestor?.rollout ?? this.#stream;
+    const end = Math.min(until, ancestor?.to ?? Infinity);
+    if (after >= until) return { bodies: [], last: after, chars: 0, more: false };
+    const bodies: string[] = [];
+    let last = after;
+    let chars = 0;
+    for (const event of await this.#store.read(stream, after, maxBytes)) {
+      if (event.seq > end) break;
+      bodies.push(event.body);
+      chars += event.body.length;
+      last = event.seq;
+    }
+    // The store fills up to maxBytes (in bytes, never fewer than characters): much less means there was no more.
+    const more = bodies.length > 0 && last < until && (ancestor !== undefined || chars * 4 >= maxBytes);
+    return { bodies, last, chars, more };
+  }
+
+  /** Every event text of `after` < seq <= `until`. */
+  async *all(after: number, until: number, maxBytes: number): AsyncGenerator<readonly string[]> {
+    let cursor = after;
+    while (cursor < until) {
+      const chunk = await this.read(cursor, maxBytes, until);
+      if (chunk.bodies.length === 0) return;
+      yield chunk.bodies;
+      cursor = chunk.last;
+    }
+  }
+}

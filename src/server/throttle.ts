@@ -1,0 +1,55 @@
+/**
+ * Runs `work` soon after each call of `ask`, never twice at once and at most every `everyMs`. Calls that come
+ * meanwhile are one further run. `work` tells its own failures through `failed`.
+ */
+export class Throttle {
+  readonly #work: () => Promise<void>;
+  readonly #failed: (error: unknown) => void;
+  readonly #everyMs: number;
+  #running = false;
+  #asked: 'no' | 'soon' | 'now' = 'no';
+  #last = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(everyMs: number, work: () => Promise<void>, failed: (error: unknown) => void) {
+    this.#everyMs = everyMs;
+    this.#work = work;
+    this.#failed = failed;
+  }
+
+  /** `now`: without waiting for the interval to pass. */
+  ask(now = false): void {
+    if (this.#closed) return;
+    if (now || this.#asked === 'no') this.#asked = now ? 'now' : 'soon';
+    if (this.#running) return;
+    const wait = this.#asked === 'now' ? 0 : this.#last + this.#everyMs - performance.now();
+    if (wait > 0) {
+      this.#timer ??= setTimeout(() => this.#run(), wait);
+      return;
+    }
+    this.#run();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #run(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running = true;
+    this.#asked = 'no';
+    this.#last = performance.now();
+    void this.#work().catch(this.#failed).finally(() => {
+      this.#running = false;
+      const asked = this.#askedMeanwhile();
+      if (asked !== 'no') this.ask(asked === 'now');
+    });
+  }
+
+  #askedMeanwhile(): 'no' | 'soon' | 'now' {
+    return this.#asked;
+  }
+}

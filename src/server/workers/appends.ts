@@ -1,0 +1,109 @@
+/** Appends of one connection: the hot path. Events are checked here, stored as one transaction with others, then acknowledged. */
+import { errorText, StudioError } from '../../common/errors.ts';
+import type { WorkerFrame } from '../../protocol/worker.ts';
+import type { AppendResult, Store } from '../../store/store.ts';
+import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
+import type { Deltas } from '../clients/deltas.ts';
+import type { Log } from '../log.ts';
+import type { WorkerSession } from './session.ts';
+
+type AppendFrame = Extract<WorkerFrame, { type: 'append' }>;
+
+export interface AppendsContext {
+  readonly store: Store;
+  readonly deltas: Deltas;
+  readonly log: Log;
+  readonly rolloutEnded: (batch: string) => void;
+}
+
+export class Appends {
+  readonly #context: AppendsContext;
+
+  constructor(context: AppendsContext) {
+    this.#context = context;
+  }
+
+  /** Answers with ack or refuse once it is durable. Frames are handed to the store in the order they came. */
+  append(session: WorkerSession, frame: AppendFrame): void {
+    const { rollout } = frame;
+    if (!session.rollouts.has(rollout)) {
+      session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message: 'This worker does not hold the rollout.' });
+      return;
+    }
+    const wrong = firstWrong(frame);
+    if (wrong !== undefined) {
+      void this.#refuseInvalid(session, rollout, wrong);
+      return;
+    }
+    this.#context.store.append({ rollout, epoch: frame.epoch, from: frame.from, events: frame.events }).then(
+      (result) => this.#answer(session, frame, result),
+      (error: unknown) => this.#failed(session, frame, error),
+    );
+  }
+
+  #answer(session: WorkerSession, frame: AppendFrame, result: AppendResult): void {
+    const { rollout } = frame;
+    if (!result.ok) {
+      if (result.code === 'fenced') session.forget(rollout);
+      session.send({ type: 'refuse', rollout, code: result.code, durable: result.durable, message: result.message });
+      return;
+    }
+    session.send({ type: 'ack', rollout, to: result.durable });
+    this.#follow(session, frame.events, rollout);
+  }
+
+  /** What else follows from events that are stored. */
+  #follow(session: WorkerSession, events: readonly TraceEvent[], rollout: string): void {
+    const { deltas, rolloutEnded } = this.#context;
+    const watched = deltas.watched(rollout);
+    for (const event of events) {
+      switch (event.kind) {
+        case 'hold':
+          session.held.add(rollout);
+          break;
+        case 'release':
+          session.held.delete(rollout);
+          break;
+        case 'model.end':
+        case 'tool.end':
+          if (watched && event.span !== undefined) deltas.ended(rollout, event.span);
+          break;
+        case 'rollout.end':
+          session.forget(rollout);
+          deltas.restart(rollout);
+          rolloutEnded(session.batch);
+          break;
+        default:
+      }
+    }
+  }
+
+  /** The store could not take it (disk full, database away): nothing was changed, and the worker sends it again later. */
+  #failed(session: WorkerSession, frame: AppendFrame, error: unknown): void {
+    this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`);
+    if (StudioError.is(error, 'not_found')) {
+      session.forget(frame.rollout);
+      session.send({ type: 'refuse', rollout: frame.rollout, code: 'fenced', durable: 0, message: errorText(error) });
+      return;
+    }
+    session.send({ type: 'refuse', rollout: frame.rollout, code: 'full', durable: frame.from - 1, message: errorText(error) });
+  }
+
+  async #refuseInvalid(session: WorkerSession, rollout: string, message: string): Promise<void> {
+    const durable = await this.#context.store.rollout(rollout).then((record) => record?.row.last ?? 0, () => 0);
+    session.send({ type: 'refuse', rollout, code: 'invalid', durable, message });
+  }
+}
+
+/** Why the events of a frame cannot be stored. */
+function firstWrong(frame: AppendFrame): string | undefined {
+  if (frame.events.length === 0) return 'An append has at least one event.';
+  let seq = frame.from;
+  for (const event of frame.events) {
+    const check = checkEvent(event);
+    if (!check.ok) return `Event ${seq} is not well-formed: ${check.path}: ${check.message}`;
+    if (event.seq !== seq) return `Event ${event.seq} stands where ${seq} should be.`;
+    seq += 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,178 @@
+/** One worker's WebSocket: parses its frames and does what they ask. The socket's end is not the session's: the lease runs on. */
+import type { RawData, WebSocket } from 'ws';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { newId } from '../../common/ids.ts';
+import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, workerFrame, type WorkerFrame } from '../../protocol/worker.ts';
+import type { Store } from '../../store/store.ts';
+import type { Deltas } from '../clients/deltas.ts';
+import { commandFailed, commandDone } from '../commands/result.ts';
+import type { Log } from '../log.ts';
+import { rawText } from '../socketText.ts';
+import { Appends } from './appends.ts';
+import { TRANSIENT, type Hub } from './hub.ts';
+import type { Leasing } from './leasing.ts';
+import { WorkerSession } from './session.ts';
+
+type Frame<T extends WorkerFrame['type']> = Extract<WorkerFrame, { type: T }>;
+
+const MAX_WANT = 10_000;
+
+export interface WorkerContext {
+  readonly store: Store;
+  /** This server, as sessions name it. */
+  readonly server: string;
+  readonly hub: Hub;
+  readonly leasing: Leasing;
+  readonly deltas: Deltas;
+  readonly log: Log;
+  readonly permits: (session: string) => Record<string, number>;
+  /** An endpoint said something about its load, or would not have the batch at all. */
+  readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
+  /** A rollout ended: its attempt may be settled. */
+  readonly rolloutEnded: (batch: string) => void;
+}
+
+export class WorkerConnection {
+  readonly #context: WorkerContext;
+  readonly #socket: WebSocket;
+  readonly #batch: string;
+  readonly #appends: Appends;
+  #session: WorkerSession | undefined;
+  #greeting = false;
+
+  constructor(context: WorkerContext, socket: WebSocket, batch: string) {
+    this.#context = context;
+    this.#socket = socket;
+    this.#batch = batch;
+    this.#appends = new Appends(context);
+    socket.on('message', (data) => this.#receive(data));
+    socket.on('close', () => {
+      if (this.#session !== undefined) context.hub.remove(this.#session);
+    });
+  }
+
+  #receive(data: RawData): void {
+    let raw: unknown;
+    try {
+      raw = JSON.parse(rawText(data));
+    } catch (error) {
+      this.#refuse(new StudioError('usage', 'A frame is no JSON.', { cause: error }));
+      return;
+    }
+    const parsed = workerFrame.safeParse(raw);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0];
+      this.#refuse(new StudioError('usage', `A frame is not as it should be: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`));
+      return;
+    }
+    const session = this.#session;
+    if (parsed.data.type === 'hello') {
+      this.#handled(this.#hello(parsed.data));
+    } else if (session === undefined) {
+      this.#refuse(new StudioError('usage', `The first frame is hello, and the next one follows its welcome; this one is ${parsed.data.type}.`));
+    } else {
+      this.#handle(session, parsed.data);
+    }
+  }
+
+  #handle(session: WorkerSession, frame: Exclude<WorkerFrame, { type: 'hello' }>): void {
+    const { store, deltas, leasing } = this.#context;
+    switch (frame.type) {
+      case 'append':
+        this.#appends.append(session, frame);
+        return;
+      case 'delta':
+        if (session.rollouts.get(frame.rollout) === frame.epoch) deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
+        return;
+      case 'lease':
+        leasing.ask(session, Math.min(frame.want, MAX_WANT));
+        return;
+      case 'beat':
+        this.#handled(this.#beat(session));
+        return;
+      case 'claim':
+        this.#handled(this.#claim(session, frame));
+        return;
+      case 'done':
+        if (!frame.command.startsWith(TRANSIENT)) this.#handled(store.finishCommand(frame.command, frame.error === undefined ? commandDone({ seq: frame.seq }) : commandFailed(frame.error)));
+        return;
+      case 'endpoint':
+        this.#context.endpoint(session.batch, frame);
+        return;
+      case 'bye':
+        this.#handled(this.#bye(session));
+        return;
+    }
+  }
+
+  async #hello(frame: Frame<'hello'>): Promise<void> {
+    if (this.#greeting) throw new StudioError('usage', 'A connection says hello once.');
+    this.#greeting = true;
+    if (frame.protocol !== PROTOCOL) throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the worker ${frame.protocol}.`);
+    const { store, hub, deltas } = this.#context;
+    const record = await store.batch(this.#batch);
+    if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} is not here any more.`);
+    const id = newId('s');
+    await store.openSession({ session: id, batch: this.#batch, worker: frame.worker, slots: frame.slots, server: this.#context.server });
+    const { keep, drop } = await store.adopt(id, frame.rollouts);
+    await this.#replace(frame.worker, id);
+    const session = new WorkerSession(this.#socket, id, {
+      batch: this.#batch, worker: frame.worker, slots: frame.slots, paused: record.paused, breakpoints: JSON.stringify(record.breakpoints),
+    });
+    const epochs = new Map(frame.rollouts.map(({ rollout, epoch }) => [rollout, epoch]));
+    for (const { rollout } of keep) session.rollouts.set(rollout, epochs.get(rollout) ?? 0);
+    for (const { rollout } of keep) if ((await store.rollout(rollout))?.row.state === 'held') session.held.add(rollout);
+    if (this.#socket.readyState !== this.#socket.OPEN) return; // gone meanwhile: the lease runs out, or the worker comes again
+    this.#session = session;
+    session.send({ type: 'welcome', session: id, clock: await store.now(), beat_s: BEAT_SECONDS, lease_s: LEASE_SECONDS, keep, drop });
+    hub.add(session);
+    if (keep.length > 0) hub.tellStanding(session, record);
+    await hub.sendPermits(session, this.#context.permits(id));
+    for (const { rollout } of keep) if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
+  }
+
+  /** The same worker's earlier session is over: what it did not bring along goes back to the queue at once. */
+  async #replace(worker: string, id: string): Promise<void> {
+    const { store, hub } = this.#context;
+    for (const old of await store.sessions()) {
+      if (old.session === id || old.worker !== worker || old.batch !== this.#batch) continue;
+      hub.session(old.session)?.expire();
+      await store.endSession(old.session, 'The worker connected anew without it.');
+    }
+  }
+
+  async #beat(session: WorkerSession): Promise<void> {
+    const { store, hub } = this.#context;
+    if (!(await store.beat(session.id))) {
+      session.expire();
+      return;
+    }
+    await hub.sendPermits(session, this.#context.permits(session.id));
+  }
+
+  async #claim(session: WorkerSession, frame: Frame<'claim'>): Promise<void> {
+    const mine = session.rollouts.get(frame.rollout) === frame.epoch;
+    const yes = mine && (await this.#context.store.claim(session.batch, frame.breakpoint, frame.rollout));
+    session.send({ type: 'claimed', claim: frame.claim, yes });
+  }
+
+  async #bye(session: WorkerSession): Promise<void> {
+    const { store, hub, leasing } = this.#context;
+    hub.remove(session);
+    await store.endSession(session.id, 'The worker stopped.');
+    leasing.look(session.batch, true);
+    this.#socket.close(1000);
+  }
+
+  #handled(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#refuse(error));
+  }
+
+  /** The connection cannot go on; the worker may come again. */
+  #refuse(error: unknown): void {
+    this.#context.log(`worker ${this.#session?.worker ?? '?'} of ${this.#batch}: ${errorText(error)}`);
+    // A close reason has at most 123 bytes.
+    const reason = Buffer.from(errorText(error)).subarray(0, 120).toString('utf8').replace(/\uFFFD+$/, '');
+    this.#socket.close(StudioError.is(error) && error.code !== 'storage' && error.code !== 'unavailable' ? 1008 : 1011, reason);
+  }
+}

@@ -1,0 +1,160 @@
+/** All workers connected to this server: who holds what, and what each must be told. */
+import type { BatchRecord, Store } from '../../store/store.ts';
+import type { Breakpoint, ControlVerb } from '../../protocol/commands.ts';
+import { breakpoint } from '../../protocol/commands.ts';
+import { newId } from '../../common/ids.ts';
+import type { Json } from '../../common/json.ts';
+import { z } from 'zod';
+import type { Changes } from '../changes.ts';
+import type { Log } from '../log.ts';
+import type { Caller } from '../pressure/backPressure.ts';
+import { Throttle } from '../throttle.ts';
+import type { WorkerSession } from './session.ts';
+
+/** Controls that are no stored commands have ids that begin so; nobody waits for their `done`. */
+export const TRANSIENT = '~';
+
+/** Permits are pushed between beats when one goes to or from 0, or changes by this share. */
+const PUSHED_CHANGE = 0.2;
+const PUSH_EVERY_MS = 100;
+
+export interface HubOptions {
+  readonly store: Store;
+  readonly changes: Changes;
+  readonly log: Log;
+  readonly shares: () => Map<string, Record<string, number>>;
+}
+
+interface Known { readonly session: WorkerSession; readonly commands: Throttle; readonly unwatch: () => void }
+
+export class Hub {
+  readonly #options: HubOptions;
+  readonly #sessions = new Map<string, Known>();
+  readonly #push: Throttle;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#push = new Throttle(PUSH_EVERY_MS, () => this.#pushPermits(), this.#failed);
+  }
+
+  *sessions(batch?: string): Generator<WorkerSession> {
+    for (const { session } of this.#sessions.values()) if (batch === undefined || session.batch === batch) yield session;
+  }
+
+  session(id: string): WorkerSession | undefined {
+    return this.#sessions.get(id)?.session;
+  }
+
+  callers(): Caller[] {
+    return Array.from(this.#sessions.values(), ({ session }) => ({ session: session.id, batch: session.batch, running: session.running }));
+  }
+
+  add(session: WorkerSession): void {
+    const commands = new Throttle(0, () => this.#deliver(session), this.#failed);
+    this.#sessions.set(session.id, { session, commands, unwatch: this.#options.changes.on(session.id, () => commands.ask(true)) });
+    commands.ask(true);
+  }
+
+  remove(session: WorkerSession): void {
+    const known = this.#sessions.get(session.id);
+    known?.unwatch();
+    known?.commands.close();
+    this.#sessions.delete(session.id);
+  }
+
+  close(): void {
+    this.#push.close();
+    for (const { session } of [...this.#sessions.values()]) this.remove(session);
+  }
+
+  /** Hands stored commands to the worker of a session: some may have waited for the rollouts it was just given. */
+  commands(session: WorkerSession): void {
+    this.#sessions.get(session.id)?.commands.ask(true);
+  }
+
+  /** Tells who holds a rollout whether to send its live text. */
+  watch(rollout: string, on: boolean): void {
+    for (const session of this.sessions()) if (session.rollouts.has(rollout)) this.control(session, 'watch', { on }, 'server', rollout);
+  }
+
+  control(session: WorkerSession, verb: ControlVerb, args: Json, by: string, rollout?: string): void {
+    session.send({ type: 'control', command: `${TRANSIENT}${newId('c')}`, verb, args, by, ...(rollout === undefined ? {} : { rollout }) });
+  }
+
+  /** How a batch stands: workers that were told otherwise hear it. */
+  standing(record: BatchRecord, by: string): void {
+    const breakpoints = JSON.stringify(record.breakpoints);
+    for (const session of this.sessions(record.row.batch)) {
+      if (session.breakpoints !== breakpoints) this.#tellBreakpoints(session, record, by);
+      if (session.paused !== record.paused) this.#tellPaused(session, record, by);
+      this.#tellStopped(session, record, by);
+    }
+  }
+
+  /** The same for a worker that may have missed what changed while it was not connected. */
+  tellStanding(session: WorkerSession, record: BatchRecord): void {
+    this.#tellBreakpoints(session, record, 'server');
+    this.#tellPaused(session, record, 'server');
+    this.#tellStopped(session, record, 'server');
+  }
+
+  #tellBreakpoints(session: WorkerSession, record: BatchRecord, by: string): void {
+    session.breakpoints = JSON.stringify(record.breakpoints);
+    this.control(session, 'breakpoints', { breakpoints: record.breakpoints }, by);
+  }
+
+  #tellPaused(session: WorkerSession, record: BatchRecord, by: string): void {
+    session.paused = record.paused;
+    this.control(session, record.paused ? 'hold' : 'release', {}, by);
+  }
+
+  #tellStopped(session: WorkerSession, record: BatchRecord, by: string): void {
+    const stopped = record.stopping !== undefined;
+    if (stopped && !session.stopped) this.control(session, 'cancel', { reason: record.stopping ?? '' }, by);
+    session.stopped = stopped;
+  }
+
+  /** Permits changed by much: tell those it concerns before their next beat. */
+  permitsChanged(): void {
+    this.#push.ask();
+  }
+
+  /** The answer to a beat, or a push between beats. */
+  async sendPermits(session: WorkerSession, permits: Record<string, number>): Promise<void> {
+    session.permits = permits;
+    session.send({ type: 'beat', clock: await this.#options.store.now(), permits });
+  }
+
+  async #pushPermits(): Promise<void> {
+    const shares = this.#options.shares();
+    for (const { session } of [...this.#sessions.values()]) {
+      const permits = shares.get(session.id);
+      if (permits !== undefined && muchChanged(session.permits, permits)) await this.sendPermits(session, permits);
+    }
+  }
+
+  async #deliver(session: WorkerSession): Promise<void> {
+    for (const command of await this.#options.store.commandsFor(session.id)) {
+      // How a batch stands is told by `standing`; here go commands to one rollout.
+      if (command.rollout === undefined) continue;
+      session.send({ type: 'control', command: command.id, rollout: command.rollout, verb: command.verb as ControlVerb, args: command.args, by: command.by }); // stored from a parsed RolloutCommand
+    }
+  }
+
+  readonly #failed = (error: unknown): void => {
+    this.#options.log(`telling a worker failed: ${error instanceof Error ? error.message : String(error)}`);
+  };
+}
+
+function muchChanged(before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>): boolean {
+  return Object.entries(after).some(([endpoint, permits]) => {
+    const had = before[endpoint];
+    if (had === undefined || (had === 0) !== (permits === 0)) return had !== permits;
+    return Math.abs(permits - had) > had * PUSHED_CHANGE;
+  });
+}
+
+/** Breakpoints as the store keeps them. */
+export function breakpointsOf(record: BatchRecord): Breakpoint[] {
+  return z.array(breakpoint).parse(record.breakpoints);
+}

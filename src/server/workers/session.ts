@@ -1,0 +1,55 @@
+/** Close code. */
+const SESSION_ENDED = 4001;
+
+/** What the server knows of one connected worker's session. What must survive is in the store. */
+import type { WebSocket } from 'ws';
+import type { ServerToWorker } from '../../protocol/worker.ts';
+
+export class WorkerSession {
+  readonly id: string;
+  readonly batch: string;
+  readonly worker: string;
+  readonly slots: number;
+  readonly #socket: WebSocket;
+  /** Rollouts it was given, by epoch. It may append to no others. */
+  readonly rollouts: Map<string, number> = new Map();
+  readonly held: Set<string> = new Set();
+  /** Rollouts it asked for and did not get yet. */
+  wanted = 0;
+  /** It asked, and was not told how many it gets now. */
+  unanswered = false;
+  /** What it was told last: permits, and how its batch stands. */
+  permits: Readonly<Record<string, number>> = {};
+  paused: boolean;
+  breakpoints: string;
+  stopped = false;
+
+  constructor(socket: WebSocket, id: string, about: { batch: string; worker: string; slots: number; paused: boolean; breakpoints: string }) {
+    this.#socket = socket;
+    this.id = id;
+    this.batch = about.batch;
+    this.worker = about.worker;
+    this.slots = about.slots;
+    this.paused = about.paused;
+    this.breakpoints = about.breakpoints;
+  }
+
+  /** Rollouts that run: the held ones gave their slots back. */
+  get running(): number {
+    return this.rollouts.size - this.held.size;
+  }
+
+  send(frame: ServerToWorker): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(frame));
+  }
+
+  forget(rollout: string): void {
+    this.rollouts.delete(rollout);
+    this.held.delete(rollout);
+  }
+
+  /** Its lease is over: the worker must say hello again, on a new connection. */
+  expire(): void {
+    this.#socket.close(SESSION_ENDED, 'the session has ended');
+  }
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { StudioError } from '../../common/errors.ts';
+import type { BlobStore } from '../store.ts';
+
+export type Content = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** A blob store with what keeping house needs. */
+export interface KeptBlobs extends BlobStore {
+  /**
+   * Blobs put or asked for before `before` (ms since the epoch) that no batch names; `without`: batches that do not
+   * count. Removes them unless `dryRun`. Gives how many, and their size.
+   */
+  sweep(what: { before: number; without: readonly number[]; dryRun: boolean }): Promise<{ blobs: number; bytes: number }>;
+}
+
+/** How old the time a blob was last asked for may get before it is set anew: less than the shortest sensible grace. */
+export const STALE_MS = 10 * 60 * 1000;
+/** What an upload that died leaves is removed after this. */
+export const UPLOAD_MS = 24 * 60 * 60 * 1000;
+
+const SHA = /^[0-9a-f]{64}$/;
+
+export function isSha(text: string): boolean {
+  return SHA.test(text);
+}
+
+export function checkSha(sha: string): void {
+  if (!isSha(sha)) throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not the name of a blob.`, { mend: 'Use the sha256 of its content: 64 lower-case hex digits.' });
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export function checkContent(sha: string, actual: string): void {
+  if (actual !== sha) throw new StudioError('usage', `What was sent as blob ${sha} is ${actual}: it was damaged on its way, or is another one.`, { mend: 'Send it again.' });
+}
+
+/** Up to `limit` bytes at once; of more, those read so far and the rest. */
+export async function peek(content: Content, limit: number): Promise<{ whole: Uint8Array } | { rest: AsyncIterable<Uint8Array> }> {
+  if (content instanceof Uint8Array) return content.byteLength <= limit ? { whole: content } : { rest: once(content) };
+  const iterator = content[Symbol.asyncIterator]();
+  const read: Uint8Array[] = [];
+  let size = 0;
+  while (size <= limit) {
+    const next = await iterator.next();
+    if (next.done === true) return { whole: read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read) };
+    read.push(next.value);
+    size += next.value.byteLength;
+  }
+  return { rest: goOn(read, iterator) };
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await
+export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
+}
+
+async function* goOn(read: readonly Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* read;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
+}

@@ -1,0 +1,122 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { bytes, int, text } from '../sql/row.ts';
+import { BLOB, BLOB_CHUNK } from '../sql/schema.ts';
+import type { Sql } from '../sql/sql.ts';
+import { checkContent, checkSha, isSha, peek, sha256Of, STALE_MS, UPLOAD_MS, type Content, type KeptBlobs } from './content.ts';
+
+/** Bytes of one row. */
+const CHUNK = 512 * 1024;
+const UPLOAD = 'upload-';
+
+/** Blobs as chunked rows of the database: written by the same group commit as everything else. */
+export class RowBlobs implements KeptBlobs {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async put(sha: string, content: Content): Promise<void> {
+    checkSha(sha);
+    if ((await this.has([sha])).has(sha)) return;
+    const read = await peek(content, CHUNK);
+    if ('rest' in read) {
+      await this.#upload(sha, read.rest);
+      return;
+    }
+    checkContent(sha, sha256Of(read.whole));
+    await this.#sql.write(async (tx) => {
+      const written = await tx.insert(BLOB, ['sha', 'size', 'put_at'], [[sha, read.whole.byteLength, tx.now]], 'ignore');
+      if (written > 0) await tx.insert(BLOB_CHUNK, ['sha', 'n', 'bytes'], [[sha, 0, read.whole]]);
+    });
+  }
+
+  /** Chunk by chunk under a name of its own, so that nobody sees half of it, or the wrong one. */
+  async #upload(sha: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const upload = `${UPLOAD}${await this.#sql.now()}-${randomBytes(8).toString('hex')}`;
+    const hash = createHash('sha256');
+    let size = 0;
+    let n = 0;
+    try {
+      for await (const chunk of chunks(content)) {
+        hash.update(chunk);
+        size += chunk.byteLength;
+        const row = [upload, n++, chunk];
+        await this.#sql.write((tx) => tx.insert(BLOB_CHUNK, ['sha', 'n', 'bytes'], [row]));
+      }
+      checkContent(sha, hash.digest('hex'));
+      await this.#sql.write(async (tx) => {
+        const written = await tx.insert(BLOB, ['sha', 'size', 'put_at'], [[sha, size, tx.now]], 'ignore');
+        // Somebody else may have sent the same meanwhile.
+        if (written > 0) await tx.run('UPDATE blob_chunk SET sha = ? WHERE sha = ?', sha, upload);
+        else await tx.run('DELETE FROM blob_chunk WHERE sha = ?', upload);
+      });
+    } catch (error) {
+      await this.#sql.write((tx) => tx.run('DELETE FROM blob_chunk WHERE sha = ?', upload)).catch(() => undefined); // `sweep` does it later
+      throw error;
+    }
+  }
+
+  async get(sha: string, range?: { start: number; end?: number }): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
+    if (!isSha(sha)) return undefined;
+    const row = await this.#sql.read((db) => db.get('SELECT size FROM blob WHERE sha = ?', sha));
+    if (row === undefined) return undefined;
+    const size = int(row, 'size');
+    return { size, bytes: this.#read(sha, range?.start ?? 0, Math.min(range?.end ?? size - 1, size - 1)) };
+  }
+
+  async *#read(sha: string, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let n = Math.floor(start / CHUNK); n * CHUNK <= end; n++) {
+      const row = await this.#sql.read((db) => db.get('SELECT bytes FROM blob_chunk WHERE sha = ? AND n = ?', sha, n));
+      if (row === undefined) return; // removed meanwhile
+      yield bytes(row, 'bytes').subarray(Math.max(0, start - n * CHUNK), end + 1 - n * CHUNK);
+    }
+  }
+
+  async has(shas: readonly string[]): Promise<Set<string>> {
+    const rows = await this.#sql.read((db) => db.all(`SELECT sha, put_at FROM blob WHERE ${db.dialect.anyText('sha')}`, shas));
+    // Who asks is about to name them.
+    const stale = (await this.#sql.now()) - STALE_MS;
+    const old = rows.filter((row) => int(row, 'put_at') < stale).map((row) => text(row, 'sha'));
+    if (old.length > 0) await this.#sql.write((tx) => tx.run(`UPDATE blob SET put_at = ? WHERE ${tx.dialect.anyText('sha')}`, tx.now, old));
+    return new Set(rows.map((row) => text(row, 'sha')));
+  }
+
+  async remove(shas: readonly string[]): Promise<number> {
+    return this.#sql.write(async (tx) => {
+      await tx.run(`DELETE FROM blob_chunk WHERE ${tx.dialect.anyText('sha')}`, shas);
+      return tx.run(`DELETE FROM blob WHERE ${tx.dialect.anyText('sha')}`, shas);
+    });
+  }
+
+  async sweep({ before, without, dryRun }: { before: number; without: readonly number[]; dryRun: boolean }): Promise<{ blobs: number; bytes: number }> {
+    const { dialect } = this.#sql;
+    const unnamed = `put_at < ? AND NOT EXISTS (SELECT 1 FROM blob_ref r WHERE r.sha = blob.sha AND NOT (${dialect.anyInt('r.batch')}))`;
+    if (dryRun) {
+      const row = await this.#sql.read((db) => db.get(`SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM blob WHERE ${unnamed}`, before, without));
+      return row === undefined ? { blobs: 0, bytes: 0 } : { blobs: int(row, 'n'), bytes: Number(row['bytes']) };
+    }
+    return this.#sql.write(async (tx) => {
+      const rows = await tx.all(`DELETE FROM blob WHERE ${unnamed} RETURNING sha, size`, before, without);
+      await tx.run(`DELETE FROM blob_chunk WHERE ${dialect.anyText('sha')}`, rows.map((row) => text(row, 'sha')));
+      await tx.run('DELETE FROM blob_chunk WHERE sha >= ? AND sha < ?', UPLOAD, `${UPLOAD}${tx.now - UPLOAD_MS}`);
+      return { blobs: rows.length, bytes: rows.reduce((sum, row) => sum + int(row, 'size'), 0) };
+    });
+  }
+}
+
+/** The same bytes in pieces of exactly `CHUNK`, the last one shorter. */
+async function* chunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let rest: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of content) {
+    rest.push(piece);
+    size += piece.byteLength;
+    if (size < CHUNK) continue;
+    let all: Uint8Array = Buffer.concat(rest);
+    for (; all.byteLength >= CHUNK; all = all.subarray(CHUNK)) yield all.subarray(0, CHUNK);
+    rest = [all];
+    size = all.byteLength;
+  }
+  if (size > 0) yield Buffer.concat(rest);
+}

@@ -1,0 +1,106 @@
+import { StudioError } from '../../common/errors.ts';
+import { int } from '../sql/row.ts';
+import type { Sql } from '../sql/sql.ts';
+import type { AppendRequest, AppendResult } from '../store.ts';
+import { appendAll } from './append.ts';
+
+/** Appends of one transaction at most. */
+const GROUP = 512;
+/**
+ * The least time from one commit to the next while little waits. An append that comes after a pause is committed at
+ * once; of many that trickle in, each would pay for a sync of its own, the largest cost of all.
+ */
+const SPACING_MS = 0;
+/** So many appends, or events, are worth a commit at any time. */
+const ENOUGH_APPENDS = 8;
+const ENOUGH_EVENTS = 64;
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Puts appends that arrive together into one transaction: the next one takes all that came during the one before. */
+export class Appender {
+  readonly #sql: Sql;
+  readonly #ended: () => void;
+  #waiting: Waiting[] = [];
+  #events = 0;
+  #writing = false;
+  #timer: NodeJS.Timeout | undefined;
+  #lastCommit = 0;
+
+  /** `ended` is called after a commit in which a rollout ended. */
+  constructor(sql: Sql, ended: () => void) {
+    this.#sql = sql;
+    this.#ended = ended;
+  }
+
+  append(request: AppendRequest): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      this.#events += request.events.length;
+      this.#next();
+    });
+  }
+
+  /** Commits now, or sets the time for it. */
+  #next(): void {
+    if (this.#writing || this.#waiting.length === 0) return;
+    const enough = this.#waiting.length >= ENOUGH_APPENDS || this.#events >= ENOUGH_EVENTS;
+    const wait = enough ? 0 : this.#lastCommit + SPACING_MS - performance.now();
+    if (wait <= 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      void this.#write();
+    } else {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        void this.#write();
+      }, wait);
+    }
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true;
+    let group: Waiting[] | undefined;
+    try {
+      const results = await this.#sql.write((tx) => {
+        group ??= this.#take(); // as late as possible, and the same when it runs again
+        return appendAll(tx, group.map(({ request }) => request));
+      });
+      group?.forEach(({ resolve, reject }, index) => {
+        const result = results[index];
+        if (result === undefined) reject(new StudioError('internal', 'An append was not answered.'));
+        else resolve(result);
+      });
+      if (group?.some(({ request }) => request.events.at(-1)?.kind === 'rollout.end') === true) this.#ended();
+    } catch (error) {
+      // Without a group the transaction could not even begin: all that wait share its fate.
+      for (const waiting of group ?? this.#take()) await this.#failed(waiting, error);
+    }
+    this.#lastCommit = performance.now();
+    this.#writing = false;
+    this.#next();
+  }
+
+  #take(): Waiting[] {
+    const group = this.#waiting.splice(0, GROUP);
+    this.#events = this.#waiting.reduce((sum, { request }) => sum + request.events.length, 0);
+    return group;
+  }
+
+  async #failed({ request, resolve, reject }: Waiting, error: unknown): Promise<void> {
+    if (!StudioError.is(error, 'storage') || error.details?.['full'] !== true) {
+      reject(error);
+      return;
+    }
+    try {
+      const row = await this.#sql.read((db) => db.get('SELECT last FROM rollout WHERE name = ?', request.rollout));
+      resolve({ ok: false, code: 'full', durable: row === undefined ? 0 : int(row, 'last'), message: error.message });
+    } catch {
+      reject(error);
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import { StudioError } from '../../common/errors.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts';
+import { BATCH } from '../sql/schema.ts';
+import type { Reader, Row, Transaction } from '../sql/sql.ts';
+import type { BatchRecord, NewBatch } from '../store.ts';
+
+/** What became of an attempt: it stands in exactly one of these. */
+export type Standing = keyof BatchRow['counts'];
+export const STANDINGS = ['passed', 'failed', 'unscored', 'cancelled', 'infrastructure', 'running', 'held', 'queued'] as const satisfies readonly Standing[];
+const OPEN: ReadonlySet<Standing> = new Set(['running', 'held', 'queued']);
+
+/** Whether an attempt that stands so still has work to do. */
+export function isOpen(standing: Standing): boolean {
+  return OPEN.has(standing);
+}
+
+/**
+ * The row of a batch. Who changes anything of a batch locks this row first (after the rollouts it changes), so `rev`,
+ * the counters and the batch's own stream have one writer at a time, and revs become visible in their order.
+ */
+export interface Batch {
+  readonly id: number;
+  readonly name: string;
+  readonly spec: NewBatch;
+  readonly createdAt: number;
+  endedAt: number | null;
+  reason: string | null;
+  sealed: boolean;
+  paused: boolean;
+  /** Set by `stop`: why nothing of it is started any more. */
+  stopping: string | null;
+  breakpoints: string;
+  tasks: number;
+  readonly counts: Record<Standing, number>;
+  truncated: number;
+  steps: number;
+  input_tokens: number;
+  output_tokens: number;
+  rev: number;
+  last: number;
+  lastAt: number;
+}
+
+const SAVED = [
+  'id', 'ended_at', 'reason', 'sealed', 'paused', 'stopping', 'breakpoints', 'tasks', ...STANDINGS,
+  'truncated', 'steps', 'input_tokens', 'output_tokens', 'rev', 'last', 'last_at',
+] as const;
+
+const COLUMNS = Object.keys(BATCH.columns).join(', ');
+export const SELECT_BATCH = `SELECT ${COLUMNS} FROM batch`;
+
+export function readBatch(row: Row): Batch {
+  const count = (standing: Standing): number => int(row, standing);
+  const reason = textOr(row, 'reason', null);
+  const stopping = textOr(row, 'stopping', null);
+  return {
+    id: int(row, 'id'),
+    name: text(row, 'name'),
+    spec: specOf(text(row, 'spec')),
+    createdAt: int(row, 'created_at'),
+    endedAt: intOr(row, 'ended_at', null),
+    reason: reason === null ? null : unquote(reason),
+    sealed: int(row, 'sealed') === 1,
+    paused: int(row, 'paused') === 1,
+    stopping: stopping === null ? null : unquote(stopping),
+    breakpoints: text(row, 'breakpoints'),
+    tasks: int(row, 'tasks'),
+    counts: {
+      passed: count('passed'), failed: count('failed'), unscored: count('unscored'), cancelled: count('cancelled'),
+      infrastructure: count('infrastructure'), running: count('running'), held: count('held'), queued: count('queued'),
+    },
+    truncated: int(row, 'truncated'),
+    steps: int(row, 'steps'),
+    input_tokens: int(row, 'input_tokens'),
+    output_tokens: int(row, 'output_tokens'),
+    rev: int(row, 'rev'),
+    last: int(row, 'last'),
+    lastAt: int(row, 'last_at'),
+  };
+}
+
+/** Locks the batches of the given ids, in the order of their ids so that two transactions never wait for each other. */
+export async function lockBatches(tx: Transaction, ids: readonly number[]): Promise<Map<number, Batch>> {
+  const rows = await tx.all(`${SELECT_BATCH} WHERE ${tx.dialect.anyInt('id')} AND gone = 0 ORDER BY id${tx.dialect.forUpdate}`, ids);
+  return new Map(rows.map((row) => [int(row, 'id'), readBatch(row)]));
+}
+
+/** Locks one batch by name. Throws `not_found`. */
+export async function lockBatch(tx: Transaction, name: string): Promise<Batch> {
+  const row = await tx.get(`${SELECT_BATCH} WHERE name = ? AND gone = 0${tx.dialect.forUpdate}`, name);
+  if (row === undefined) throw noBatch(name);
+  return readBatch(row);
+}
+
+export async function findBatch(db: Reader, name: string): Promise<Batch | undefined> {
+  const row = await db.get(`${SELECT_BATCH} WHERE name = ? AND gone = 0`, name);
+  return row === undefined ? undefined : readBatch(row);
+}
+
+/** The integer id of a batch. Throws `not_found`. */
+export async function batchId(db: Reader, name: string): Promise<number> {
+  const row = await db.get('SELECT id FROM batch WHERE name = ? AND gone = 0', name);
+  if (row === undefined) throw noBatch(name);
+  return int(row, 'id');
+}
+
+export function noBatch(name: string): StudioError {
+  return new StudioError('not_found', `There is no batch ${name} in this store.`, { mend: 'List the batches with `rollout batches`.' });
+}
+
+/** Writes locked batches back, and lets their watchers know. */
+export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Promise<void> {
+  const rows = [];
+  for (const batch of batches) {
+    tx.changed(batch.name);
+    rows.push([
+      batch.id, batch.endedAt, batch.reason === null ? null : quote(batch.reason), batch.sealed ? 1 : 0, batch.paused ? 1 : 0,
+      batch.stopping === null ? null : quote(batch.stopping), batch.breakpoints, batch.tasks,
+      ...STANDINGS.map((standing) => batch.counts[standing]),
+      batch.truncated, batch.steps, batch.input_tokens, batch.output_tokens, batch.rev, batch.last, batch.lastAt,
+    ]);
+  }
+  await tx.update(BATCH, SAVED, rows);
+}
+
+export function batchRow(batch: Batch): BatchRow {
+  const { spec } = batch;
+  return {
+    batch: batch.name,
+    name: spec.name,
+    created_at: batch.createdAt,
+    ...(batch.endedAt === null ? {} : { ended_at: batch.endedAt }),
+    state: batch.endedAt !== null ? 'ended' : batch.paused ? 'paused' : batch.sealed ? 'running' : 'open',
+    submission: spec.submission,
+    tasks: batch.tasks,
+    attempts: spec.attempts,
+    counts: { ...batch.counts },
+    truncated: batch.truncated,
+    steps: batch.steps,
+    input_tokens: batch.input_tokens,
+    output_tokens: batch.output_tokens,
+    ...(spec.parent === undefined ? {} : { parent: { rollout: spec.parent.rollout, seq: spec.parent.seq } }),
+    imported: spec.imported,
+    ...(batch.reason === null ? {} : { reason: batch.reason }),
+    rev: batch.rev,
+    last: batch.last,
+  };
+}
+
+export function batchRecord(batch: Batch): BatchRecord {
+  return {
+    row: batchRow(batch),
+    spec: batch.spec,
+    sealed: batch.sealed,
+    paused: batch.paused,
+    ...(batch.stopping === null ? {} : { stopping: batch.stopping }),
+    breakpoints: stored(batch.breakpoints),
+  };
+}
+
+/** A fork's specification holds its edits and can be large; it never changes, and every append reads it. */
+const specs = new Map<string, NewBatch>();
+const SPECS = 64;
+
+function specOf(json: string): NewBatch {
+  const known = specs.get(json);
+  if (known !== undefined) return known;
+  const spec = stored<NewBatch>(json);
+  if (specs.size >= SPECS) specs.delete(specs.keys().next().value ?? '');
+  specs.set(json, spec);
+  return spec;
+}

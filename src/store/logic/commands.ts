@@ -1,0 +1,75 @@
+import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import { int, quote, stored, text, textOr, unquote } from '../sql/row.ts';
+import { COMMAND } from '../sql/schema.ts';
+import type { Reader, Row, Transaction } from '../sql/sql.ts';
+import type { CommandRecord, NewCommand } from '../store.ts';
+import { lockBatch } from './batchState.ts';
+import { noSession } from './sessions.ts';
+
+const SELECT = `SELECT c.id AS id, c.name AS name, b.name AS batch, c.rollout AS rollout, c.verb AS verb, c.args AS args, c.by_whom AS by_whom, c.result AS result
+  FROM command c JOIN batch b ON b.id = c.batch`;
+
+function record(row: Row): CommandRecord {
+  const rollout = textOr(row, 'rollout', undefined);
+  const result = textOr(row, 'result', undefined);
+  return {
+    id: unquote(text(row, 'name')), batch: text(row, 'batch'), ...(rollout === undefined ? {} : { rollout }), verb: text(row, 'verb'),
+    args: stored<Json>(text(row, 'args')), by: unquote(text(row, 'by_whom')), ...(result === undefined ? {} : { result: stored<Json>(result) }),
+  };
+}
+
+/** See `Store.putCommand`. */
+export async function putCommand(tx: Transaction, command: NewCommand): Promise<CommandRecord> {
+  // Under the batch's lock, so that the ids of commands become visible in their order: sessions remember the last one.
+  const batch = await lockBatch(tx, command.batch);
+  const name = quote(command.id);
+  const there = await tx.get(`${SELECT} WHERE c.name = ?`, name);
+  if (there !== undefined) {
+    const known = record(there);
+    if (known.batch === command.batch && known.rollout === command.rollout && known.verb === command.verb) return known;
+    throw new StudioError('conflict', `Command ${command.id} exists already, and is another one.`, { mend: 'Use a new id for every command.' });
+  }
+  await tx.insert(COMMAND, ['name', 'batch', 'rollout', 'verb', 'args', 'by_whom'], [
+    [name, batch.id, command.rollout ?? null, command.verb, JSON.stringify(command.args), quote(command.by)],
+  ]);
+  const sessions = command.rollout === undefined
+    ? await tx.all('SELECT name FROM session WHERE batch = ?', batch.id)
+    : await tx.all('SELECT s.name AS name FROM session s JOIN rollout r ON r.session = s.id WHERE r.name = ?', command.rollout);
+  tx.changed(...sessions.map((row) => text(row, 'name')));
+  return { ...command };
+}
+
+/** See `Store.commandsFor`. */
+export async function commandsFor(tx: Transaction, name: string): Promise<CommandRecord[]> {
+  const session = await tx.get(`SELECT id, batch, handed FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
+  if (session === undefined) throw noSession(name);
+  const id = int(session, 'id');
+  const rows = await tx.all(
+    `${SELECT} LEFT JOIN rollout r ON r.name = c.rollout
+     WHERE c.batch = ? AND c.result IS NULL AND ((c.rollout IS NULL AND c.id > ?) OR (r.session = ? AND (c.handed_to IS NULL OR c.handed_to <> ?)))
+     ORDER BY c.id`,
+    int(session, 'batch'), int(session, 'handed'), id, id,
+  );
+  const forRollouts = rows.filter((row) => row['rollout'] !== null).map((row) => int(row, 'id'));
+  const forBatch = rows.filter((row) => row['rollout'] === null).map((row) => int(row, 'id'));
+  if (forRollouts.length > 0) await tx.run(`UPDATE command SET handed_to = ? WHERE ${tx.dialect.anyInt('id')}`, id, forRollouts);
+  if (forBatch.length > 0) await tx.run('UPDATE session SET handed = ? WHERE id = ?', Math.max(...forBatch), id);
+  return rows.map(record);
+}
+
+/** See `Store.finishCommand`. The first result stays. */
+export async function finishCommand(tx: Transaction, id: string, result: Json): Promise<void> {
+  const written = await tx.run('UPDATE command SET result = ? WHERE name = ? AND result IS NULL', JSON.stringify(result), quote(id));
+  if (written > 0) {
+    tx.changed(id);
+    return;
+  }
+  if ((await tx.get('SELECT id FROM command WHERE name = ?', quote(id))) === undefined) throw new StudioError('not_found', `There is no command ${id}.`);
+}
+
+/** See `Store.command`. */
+export async function getCommand(db: Reader, id: string): Promise<CommandRecord | undefined> {
+  const row = await db.get(`${SELECT} WHERE c.name = ?`, quote(id));
+  return row === undefined ? undefined : record(row);
+}

@@ -1,0 +1,92 @@
+import type { KeptBlobs } from '../blobs/content.ts';
+import { int, intOr, text } from '../sql/row.ts';
+import type { Reader, Sql, Transaction } from '../sql/sql.ts';
+
+const GRACE_MS = 60 * 60 * 1000;
+/** Rollouts removed by one transaction. */
+const AT_ONCE = 200;
+
+type What = { readonly olderThanMs?: number; readonly batches?: readonly string[]; readonly dryRun: boolean; readonly blobGraceMs?: number };
+interface Candidate {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** See `Store.gc`. */
+export async function gc(sql: Sql, blobs: KeptBlobs, what: What): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }> {
+  const now = await sql.now();
+  const { chosen, kept } = await sql.read((db) => choose(db, what, now));
+  const batches: string[] = [];
+  if (what.dryRun) {
+    batches.push(...chosen.map(({ name }) => name));
+  } else {
+    // Forks come after what they read, so the newest goes first: no batch is ever without what it reads.
+    for (const batch of chosen.toReversed()) {
+      if (await sql.write((tx) => hide(tx, batch))) batches.push(batch.name);
+      else kept.push({ batch: batch.name, why: 'it was forked or started again meanwhile' });
+    }
+    // Also those of a gc that died half-way.
+    for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id'))) await remove(sql, int(row, 'id'));
+  }
+  const swept = await blobs.sweep({ before: now - (what.blobGraceMs ?? GRACE_MS), without: what.dryRun ? chosen.map(({ id }) => id) : [], dryRun: what.dryRun });
+  if (!what.dryRun) await sql.shrink();
+  return { batches, kept, ...swept };
+}
+
+/** Ended batches by age or name, less those that a batch which stays reads; oldest first. */
+async function choose(db: Reader, what: What, now: number): Promise<{ chosen: Candidate[]; kept: { batch: string; why: string }[] }> {
+  const kept: { batch: string; why: string }[] = [];
+  const chosen = new Map<number, Candidate>();
+  if (what.olderThanMs !== undefined) {
+    const rows = await db.all('SELECT id, name FROM batch WHERE gone = 0 AND ended_at IS NOT NULL AND ended_at <= ? ORDER BY id', now - what.olderThanMs);
+    for (const row of rows) chosen.set(int(row, 'id'), { id: int(row, 'id'), name: text(row, 'name') });
+  }
+  for (const name of what.batches ?? []) {
+    const row = await db.get('SELECT id, ended_at FROM batch WHERE name = ? AND gone = 0', name);
+    if (row === undefined) kept.push({ batch: name, why: 'there is no such batch' });
+    else if (intOr(row, 'ended_at', null) === null) kept.push({ batch: name, why: 'it has not ended' });
+    else chosen.set(int(row, 'id'), { id: int(row, 'id'), name });
+  }
+  const forks = await db.all(`SELECT l.parent AS parent, l.batch AS batch, b.name AS name FROM lineage l JOIN batch b ON b.id = l.batch
+    WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`, [...chosen.keys()]);
+  for (let again = true; again; ) {
+    again = false;
+    for (const fork of forks) {
+      const parent = chosen.get(int(fork, 'parent'));
+      if (parent === undefined || chosen.has(int(fork, 'batch'))) continue;
+      chosen.delete(parent.id);
+      kept.push({ batch: parent.name, why: `its fork ${text(fork, 'name')} reads it` });
+      again = true;
+    }
+  }
+  return { chosen: [...chosen.values()].sort((a, b) => a.id - b.id), kept };
+}
+
+/** From here on nobody sees the batch. False when it is needed after all. */
+async function hide(tx: Transaction, { id, name }: Candidate): Promise<boolean> {
+  const row = await tx.get(`SELECT id FROM batch WHERE id = ? AND gone = 0 AND ended_at IS NOT NULL${tx.dialect.forUpdate}`, id);
+  if (row === undefined) return false;
+  if ((await tx.get('SELECT batch FROM lineage WHERE parent = ?', id)) !== undefined) return false;
+  await tx.run('UPDATE batch SET gone = 1 WHERE id = ?', id);
+  await tx.run('DELETE FROM lineage WHERE batch = ?', id);
+  await tx.run('DELETE FROM blob_ref WHERE batch = ?', id);
+  tx.changed(name);
+  return true;
+}
+
+async function remove(sql: Sql, id: number): Promise<void> {
+  for (let more = true; more; ) {
+    more = await sql.write(async (tx) => {
+      const rows = await tx.all('SELECT id FROM rollout WHERE batch = ? LIMIT ?', id, AT_ONCE);
+      const ids = rows.map((row) => int(row, 'id'));
+      await tx.run(`DELETE FROM event WHERE ${tx.dialect.anyInt('stream')}`, ids);
+      await tx.run(`DELETE FROM rollout WHERE ${tx.dialect.anyInt('id')}`, ids);
+      return ids.length === AT_ONCE;
+    });
+  }
+  await sql.write(async (tx) => {
+    await tx.run('DELETE FROM event WHERE stream = ?', -id);
+    for (const table of ['task', 'session', 'command', 'claim']) await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
+    await tx.run('DELETE FROM batch WHERE id = ?', id);
+  });
+}

@@ -1,0 +1,160 @@
+import { newId } from '../../common/ids.ts';
+import { int } from '../sql/row.ts';
+import type { Transaction } from '../sql/sql.ts';
+import { isOpen, lockBatches, saveBatches, type Batch, type Standing } from './batchState.ts';
+import { tellBatch } from './events.ts';
+import { insertRollouts, readRollout, saveRollouts, SELECT_ROLLOUT, standingOf, type NewRollout, type RolloutRecordRow } from './rolloutState.ts';
+
+interface Before {
+  /** Undefined when another try of its attempt is the newest. */
+  readonly standing: Standing | undefined;
+  readonly ended: boolean;
+  readonly steps: number;
+  readonly input: number;
+  readonly output: number;
+}
+
+/**
+ * What one transaction does to rollouts, and all that follows from it: attempts are settled or get their next try,
+ * duplicates are marked, the counters of batches and tasks move, batches end. Whoever changes rollouts says so by
+ * `change` before the change, and ends with `save`.
+ */
+export class Ledger {
+  readonly #tx: Transaction;
+  readonly #batches: Map<number, Batch>;
+  readonly #before = new Map<RolloutRecordRow, Before>();
+  readonly #tries = new Map<Batch, NewRollout[]>();
+  /** By batch and task index. */
+  readonly #tasks = new Map<Batch, Map<number, { open: number; passed: number }>>();
+
+  constructor(tx: Transaction, batches: Map<number, Batch>) {
+    this.#tx = tx;
+    this.#batches = batches;
+  }
+
+  /** Locks the batches of rollouts that are locked already. */
+  static async of(tx: Transaction, rollouts: Iterable<RolloutRecordRow>): Promise<Ledger> {
+    return new Ledger(tx, await lockBatches(tx, [...new Set(Array.from(rollouts, (rollout) => rollout.batch))]));
+  }
+
+  batch(id: number): Batch {
+    const batch = this.#batches.get(id);
+    if (batch === undefined) throw new Error(`batch ${id} is not locked`);
+    return batch;
+  }
+
+  /** Undefined when it was removed meanwhile. */
+  batchIfThere(id: number): Batch | undefined {
+    return this.#batches.get(id);
+  }
+
+  change(rollout: RolloutRecordRow): RolloutRecordRow {
+    if (!this.#before.has(rollout)) {
+      this.#before.set(rollout, {
+        standing: rollout.newest ? standingOf(rollout) : undefined,
+        ended: rollout.state === 'ended',
+        steps: rollout.progress.steps,
+        input: rollout.progress.input_tokens,
+        output: rollout.progress.output_tokens,
+      });
+    }
+    return rollout;
+  }
+
+  /** Another try of the attempt of `rollout`, which is the newest so far. */
+  tryAgain(rollout: RolloutRecordRow): void {
+    this.change(rollout).newest = false;
+    const batch = this.batch(rollout.batch);
+    const tries = this.#tries.get(batch) ?? [];
+    tries.push({ name: newId('r', this.#tx.now), task: rollout.task, attempt: rollout.attempt, try: rollout.try + 1 });
+    this.#tries.set(batch, tries);
+  }
+
+  /** Writes everything back. */
+  async save(): Promise<void> {
+    for (const [rollout, before] of this.#before) {
+      const batch = this.batch(rollout.batch);
+      if (rollout.state === 'ended' && !before.ended) await this.#settle(batch, rollout);
+      // Whoever was the newest try and is no more has a queued one after it.
+      this.#move(batch, rollout.task, before.standing, rollout.newest ? standingOf(rollout) : before.standing === undefined ? undefined : 'queued');
+      batch.steps += rollout.progress.steps - before.steps;
+      batch.input_tokens += rollout.progress.input_tokens - before.input;
+      batch.output_tokens += rollout.progress.output_tokens - before.output;
+    }
+    if (this.#before.size > 0) await saveRollouts(this.#tx, this.#before.keys(), (id) => this.batch(id));
+    for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');
+    for (const [batch, tasks] of this.#tasks) {
+      for (const [task, { open, passed }] of tasks) {
+        if (open !== 0 || passed !== 0) {
+          await this.#tx.run('UPDATE task SET open = open + ?, passed = passed + ? WHERE batch = ? AND idx = ?', open, passed, batch.id, task);
+        }
+      }
+    }
+    for (const batch of this.#batches.values()) await endIfDone(this.#tx, batch);
+    await saveBatches(this.#tx, this.#batches.values());
+  }
+
+  /** An attempt is settled, for good, by the first of its rollouts that ends neither infrastructure nor cancelled nor touched. */
+  async #settle(batch: Batch, rollout: RolloutRecordRow): Promise<void> {
+    if (rollout.outcome === 'cancelled') return;
+    if (rollout.outcome === 'infrastructure') {
+      if (batch.spec.imported || batch.stopping !== null) return;
+      const row = await this.#tx.get('SELECT count(*) AS n FROM rollout WHERE batch = ? AND task = ? AND attempt = ? AND outcome = 3', batch.id, rollout.task, rollout.attempt);
+      // Those before; this one is not written yet.
+      if (row !== undefined && int(row, 'n') < batch.spec.retries) this.tryAgain(rollout);
+      return;
+    }
+    if (rollout.progress.touched && !batch.spec.debug && !batch.spec.imported) {
+      if (batch.stopping === null) this.tryAgain(rollout);
+      return;
+    }
+    rollout.settles = true;
+    if (rollout.outcome === 'truncated') batch.truncated += 1;
+    await this.#markDuplicates(rollout);
+  }
+
+  /** Of equal trajectories of a task the one with the lowest attempt counts as the original. */
+  async #markDuplicates(rollout: RolloutRecordRow): Promise<void> {
+    const { fingerprint } = rollout.progress;
+    if (fingerprint === undefined) return;
+    const here = [...this.#before.keys()].filter((other) => other.batch === rollout.batch && other.task === rollout.task);
+    const known = new Set(here.map((other) => other.id));
+    const rows = await this.#tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND task = ? AND fingerprint = ? AND settles = 1`, rollout.batch, rollout.task, fingerprint);
+    const equal = rows.map(readRollout).filter((other) => !known.has(other.id));
+    equal.push(...here.filter((other) => other.settles && other.progress.fingerprint === fingerprint));
+    const original = equal.reduce((lowest, other) => (other.attempt < lowest.attempt ? other : lowest), rollout);
+    for (const other of equal) {
+      const of = other === original ? null : original.name;
+      if (other.duplicateOf !== of) this.change(other).duplicateOf = of;
+    }
+  }
+
+  #move(batch: Batch, task: number, from: Standing | undefined, to: Standing | undefined): void {
+    if (from === to || from === undefined || to === undefined) return;
+    batch.counts[from] -= 1;
+    batch.counts[to] += 1;
+    this.#count(batch, task, (isOpen(to) ? 1 : 0) - (isOpen(from) ? 1 : 0), to === 'passed' ? 1 : 0);
+  }
+
+  #count(batch: Batch, task: number, open: number, passed: number): void {
+    if (open === 0 && passed === 0) return;
+    const tasks = this.#tasks.get(batch) ?? new Map<number, { open: number; passed: number }>();
+    this.#tasks.set(batch, tasks);
+    const counts = tasks.get(task) ?? { open: 0, passed: 0 };
+    counts.open += open;
+    counts.passed += passed;
+    tasks.set(task, counts);
+  }
+}
+
+/** A batch ends when no task may be added any more and no attempt is open. */
+export async function endIfDone(tx: Transaction, batch: Batch): Promise<void> {
+  if (batch.endedAt !== null || !batch.sealed) return;
+  const { running, held, queued } = batch.counts;
+  // Nobody runs what is missing in an import.
+  if (running + held > 0 || (queued > 0 && !batch.spec.imported)) return;
+  const reason = batch.stopping ?? 'done';
+  batch.endedAt = tx.now;
+  batch.reason = reason;
+  await tellBatch(tx, batch, 'batch.end', { reason });
+}

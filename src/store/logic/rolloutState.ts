@@ -1,0 +1,124 @@
+import { StudioError } from '../../common/errors.ts';
+import type { Lineage } from '../../protocol/worker.ts';
+import type { RolloutEndStatus } from '../../trace/schema.ts';
+import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../trace/summary.ts';
+import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts';
+import { OUTCOMES, ROLLOUT, STATES } from '../sql/schema.ts';
+import type { Row, Transaction, Value } from '../sql/sql.ts';
+import type { Batch, Standing } from './batchState.ts';
+
+/** The row of a rollout. */
+export interface RolloutRecordRow {
+  readonly id: number;
+  readonly name: string;
+  readonly batch: number;
+  readonly task: number;
+  readonly attempt: number;
+  readonly try: number;
+  state: RolloutState;
+  outcome: RolloutEndStatus | null;
+  epoch: number;
+  last: number;
+  /** Whether it is the newest try of its attempt. */
+  newest: boolean;
+  settles: boolean;
+  session: number | null;
+  worker: string | null;
+  rev: number;
+  duplicateOf: string | null;
+  progress: Progress;
+}
+
+const COLUMNS = ['id', 'name', 'batch', 'task', 'attempt', 'try', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'session', 'worker', 'rev', 'duplicate_of', 'progress'] as const;
+export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
+/** With what a `RolloutRow` shows beside it. */
+export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')}, b.name AS batch_name, t.name AS task_name
+  FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;
+
+const SAVED = ['id', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'session', 'worker', 'rev', 'duplicate_of', 'fingerprint', 'progress'] as const;
+
+export function readRollout(row: Row): RolloutRecordRow {
+  const state = STATES[int(row, 'state')];
+  if (state === undefined) throw new StudioError('storage', 'The store is damaged: a rollout is in no state.');
+  const outcome = row['outcome'] === null ? null : OUTCOMES[int(row, 'outcome')] ?? null;
+  return {
+    id: int(row, 'id'), name: text(row, 'name'), batch: int(row, 'batch'), task: int(row, 'task'), attempt: int(row, 'attempt'), try: int(row, 'try'),
+    state, outcome, epoch: int(row, 'epoch'), last: int(row, 'last'),
+    newest: int(row, 'newest') === 1, settles: int(row, 'settles') === 1,
+    session: intOr(row, 'session', null), worker: textOr(row, 'worker', null), rev: int(row, 'rev'),
+    duplicateOf: textOr(row, 'duplicate_of', null), progress: stored<Progress>(text(row, 'progress')),
+  };
+}
+
+/** `row` comes from `SELECT_ROLLOUT_ROW`. */
+export function rolloutRow(row: Row): RolloutRow {
+  const rollout = readRollout(row);
+  return {
+    rollout: rollout.name, batch: text(row, 'batch_name'), task: unquote(text(row, 'task_name')), task_index: rollout.task,
+    attempt: rollout.attempt, try: rollout.try, state: rollout.state, epoch: rollout.epoch, last: rollout.last, settles: rollout.settles,
+    ...(rollout.duplicateOf === null ? {} : { duplicate_of: rollout.duplicateOf }),
+    ...(rollout.worker === null ? {} : { worker: unquote(rollout.worker) }),
+    progress: rollout.progress, rev: rollout.rev,
+  };
+}
+
+/** Writes rollouts back, each under the next revision of its (locked) batch, and lets their watchers know. */
+export async function saveRollouts(tx: Transaction, rollouts: Iterable<RolloutRecordRow>, batchOf: (id: number) => Batch): Promise<void> {
+  const rows: Value[][] = [];
+  for (const rollout of rollouts) {
+    rollout.rev = ++batchOf(rollout.batch).rev;
+    tx.changed(rollout.name);
+    rows.push([
+      rollout.id, STATES.indexOf(rollout.state), rollout.outcome === null ? null : OUTCOMES.indexOf(rollout.outcome), rollout.epoch, rollout.last,
+      rollout.newest ? 1 : 0, rollout.settles ? 1 : 0, rollout.session, rollout.worker, rollout.rev, rollout.duplicateOf,
+      rollout.progress.fingerprint ?? null, JSON.stringify(rollout.progress),
+    ]);
+  }
+  await tx.update(ROLLOUT, SAVED, rows);
+}
+
+export interface NewRollout {
+  readonly name: string;
+  readonly task: number;
+  readonly attempt: number;
+  readonly try: number;
+}
+
+const INSERTED = ['name', 'batch', 'task', 'attempt', 'try', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'packed', 'session', 'worker', 'q1', 'q2', 'rev', 'duplicate_of', 'fingerprint', 'progress'] as const;
+const NO_PROGRESS = JSON.stringify(EMPTY_PROGRESS);
+
+/** Adds rollouts to a locked batch: queued ones, or those of an import. Their counters are the caller's. */
+export async function insertRollouts(tx: Transaction, batch: Batch, rollouts: readonly NewRollout[], state: 'queued' | 'running'): Promise<void> {
+  const breadth = batch.spec.order === 'breadth';
+  const epoch = state === 'queued' ? 0 : 1;
+  const rows = rollouts.map((rollout) => [
+    rollout.name, batch.id, rollout.task, rollout.attempt, rollout.try, STATES.indexOf(state), null, epoch, firstSeq(batch) - 1, 1, 0, 0, null, null,
+    breadth ? rollout.attempt : rollout.task, breadth ? rollout.task : rollout.attempt, ++batch.rev, null, null, NO_PROGRESS,
+  ]);
+  await tx.insert(ROLLOUT, INSERTED, rows);
+}
+
+/** seq of the first event of its rollouts' own: 1, or the one after the cut of a fork. */
+export function firstSeq(batch: Batch): number {
+  return (batch.spec.parent?.seq ?? 0) + 1;
+}
+
+/** Whose events its rollouts begin with. */
+export function lineageOf(batch: Batch): Lineage {
+  return batch.spec.parent?.lineage ?? [];
+}
+
+/** What an attempt counts as, by its newest try. */
+export function standingOf(rollout: RolloutRecordRow): Standing {
+  if (rollout.state !== 'ended') return rollout.state;
+  if (rollout.settles) {
+    if (rollout.progress.reward === null || rollout.progress.reward === undefined) return 'unscored';
+    return rollout.progress.passed === true ? 'passed' : 'failed';
+  }
+  // Touched, without a fresh try because its batch was stopped: nobody will ever score it.
+  return rollout.outcome === 'infrastructure' ? 'infrastructure' : 'cancelled';
+}
+
+export function workerText(worker: string): string {
+  return quote(worker);
+}

@@ -1,0 +1,117 @@
+import { StudioError } from '../../common/errors.ts';
+import { int, quote, text, unquote } from '../sql/row.ts';
+import { SESSION } from '../sql/schema.ts';
+import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
+import type { NewSession, SessionRecord } from '../store.ts';
+import { batchId, lockBatches } from './batchState.ts';
+import { tellBatch } from './events.ts';
+import { Ledger } from './ledger.ts';
+import { checkName } from './names.ts';
+import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+
+/** See `Store.openSession`. */
+export async function openSession(tx: Transaction, session: NewSession, leaseMs: number): Promise<void> {
+  checkName('session', session.session);
+  const batch = await batchId(tx, session.batch);
+  // Batch-wide commands from before are in the batch's record, which the worker is told when it says hello.
+  const newest = await tx.get('SELECT coalesce(max(id), 0) AS id FROM command WHERE batch = ?', batch);
+  await tx.insert(SESSION, ['name', 'batch', 'worker', 'slots', 'server', 'expires_at', 'handed'], [
+    [session.session, batch, quote(session.worker), session.slots, session.server, tx.now + leaseMs, newest === undefined ? 0 : int(newest, 'id')],
+  ]);
+}
+
+/** See `Store.beat`. */
+export async function beat(tx: Transaction, session: string, leaseMs: number): Promise<boolean> {
+  return (await tx.run('UPDATE session SET expires_at = ? WHERE name = ?', tx.now + leaseMs, session)) > 0;
+}
+
+/** See `Store.graceForSessions`. */
+export async function graceForSessions(tx: Transaction, leaseMs: number): Promise<void> {
+  await tx.run('UPDATE session SET expires_at = ? WHERE expires_at < ?', tx.now + leaseMs, tx.now + leaseMs);
+}
+
+export interface Ended {
+  readonly session: string;
+  readonly worker: string;
+  readonly batch: string;
+  readonly rollouts: string[];
+}
+
+/** See `Store.endSession`. */
+export async function endSession(tx: Transaction, name: string, why: string): Promise<Ended | undefined> {
+  const session = await tx.get(`SELECT id, name, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
+  return session === undefined ? undefined : end(tx, session, 'worker_ended', why);
+}
+
+/** See `Store.expireSessions`. Each session ends in a transaction of its own. */
+export async function expireSessions(sql: Sql): Promise<Ended[]> {
+  const now = await sql.now();
+  const names = (await sql.read((db) => db.all('SELECT name FROM session WHERE expires_at < ? ORDER BY id', now))).map((row) => text(row, 'name'));
+  const ended: Ended[] = [];
+  for (const name of names) {
+    const one = await sql.write(async (tx) => {
+      // It may have beaten, or another server may have ended it, since.
+      const session = await tx.get(`SELECT id, name, batch, worker FROM session WHERE name = ? AND expires_at < ?${tx.dialect.forUpdate}`, name, tx.now);
+      return session === undefined ? undefined : end(tx, session, 'worker_lost', 'It gave no sign of life for a whole lease.');
+    });
+    if (one !== undefined) ended.push(one);
+  }
+  return ended;
+}
+
+async function end(tx: Transaction, session: Row, what: string, why: string): Promise<Ended> {
+  const id = int(session, 'id');
+  const worker = unquote(text(session, 'worker'));
+  const rollouts = (await tx.all(`${SELECT_ROLLOUT} WHERE session = ? ORDER BY id${tx.dialect.forUpdate}`, id)).map(readRollout);
+  const ledger = new Ledger(tx, await lockBatches(tx, [int(session, 'batch')]));
+  const batch = ledger.batchIfThere(int(session, 'batch'));
+  for (const rollout of rollouts) {
+    ledger.change(rollout);
+    rollout.state = 'queued';
+    rollout.session = null;
+    if (batch !== undefined) await tellBatch(tx, batch, 'infra', { what, worker, rollout: rollout.name, text: why });
+  }
+  // A worker that goes with nothing in its hands is nothing to tell of, unless nobody asked it to go.
+  if (batch !== undefined && batch.endedAt === null && rollouts.length === 0 && what === 'worker_lost') {
+    await tellBatch(tx, batch, 'infra', { what, worker, text: why });
+  }
+  await ledger.save();
+  await tx.run('DELETE FROM session WHERE id = ?', id);
+  tx.changed(text(session, 'name'));
+  return { session: text(session, 'name'), worker, batch: batch?.name ?? '', rollouts: rollouts.map(({ name }) => name) };
+}
+
+/** See `Store.adopt`. */
+export async function adopt(tx: Transaction, name: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }> {
+  const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
+  if (session === undefined) throw noSession(name);
+  const epochs = new Map(held.map(({ rollout, epoch }) => [rollout, epoch]));
+  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} AND batch = ? ORDER BY id${tx.dialect.forUpdate}`, [...epochs.keys()], int(session, 'batch'));
+  const mine = rows.map(readRollout).filter((rollout) => rollout.epoch === epochs.get(rollout.name) && rollout.state !== 'ended');
+  const ledger = await Ledger.of(tx, mine);
+  for (const rollout of mine) {
+    ledger.change(rollout);
+    rollout.session = int(session, 'id');
+    rollout.worker = text(session, 'worker');
+    if (rollout.state === 'queued') rollout.state = rollout.progress.hold === undefined ? 'running' : 'held';
+  }
+  await ledger.save();
+  const kept = new Set(mine.map((rollout) => rollout.name));
+  return { keep: mine.map((rollout) => ({ rollout: rollout.name, durable: rollout.last })), drop: [...epochs.keys()].filter((rollout) => !kept.has(rollout)) };
+}
+
+/** See `Store.sessions`. */
+export async function listSessions(db: Reader): Promise<SessionRecord[]> {
+  const rows = await db.all(`SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server, s.expires_at AS expires_at,
+    (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 1) AS running,
+    (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 2) AS held
+    FROM session s JOIN batch b ON b.id = s.batch ORDER BY s.id`);
+  return rows.map((row) => ({
+    session: text(row, 'name'), batch: text(row, 'batch'), worker: unquote(text(row, 'worker')), slots: int(row, 'slots'), server: text(row, 'server'),
+    expiresAt: int(row, 'expires_at'), running: int(row, 'running'), held: int(row, 'held'),
+  }));
+}
+
+export function noSession(name: string): StudioError {
+  return new StudioError('not_found', `There is no session ${name}: its lease ended.`, { mend: 'The worker must say hello again.' });
+}

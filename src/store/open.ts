@@ -1,0 +1,22 @@
+import path from 'node:path';
+import { LEASE_SECONDS } from '../protocol/worker.ts';
+import { openPostgres } from './postgres/openPostgres.ts';
+import { openSqlite } from './sqlite/openSqlite.ts';
+import type { Store } from './store.ts';
+
+export interface OpenOptions {
+  /** How long a session lives without a beat; 30 s unless told. */
+  readonly leaseMs?: number;
+  /** How long after the end of a rollout its stream is compressed; a second unless told. */
+  readonly packDelayMs?: number;
+}
+
+/**
+ * Opens a store: a folder (SQLite; it is made when there is none) or `postgres://…`. Throws StudioError: `storage` when
+ * it cannot be used, `version` when a newer program wrote it.
+ */
+export function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
+  const known = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };
+  if (/^postgres(ql)?:\/\//i.test(target)) return openPostgres(target, known);
+  return openSqlite(path.resolve(target), known);
+}

@@ -1,0 +1,91 @@
+import pg from 'pg';
+import { isLost } from './errors.ts';
+
+export const CHANNEL = 'rollout_studio';
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2000;
+/** First half of the keys of our advisory locks. */
+const LOCKS = 0x524f4c;
+
+/**
+ * The connection that stays: notifications come over it, and the locks of elected roles live as long as it. It comes
+ * back by itself; `missed` is called then, for notifications may have been lost.
+ */
+export class Listener {
+  readonly #config: pg.ClientConfig;
+  readonly #notified: (payload: string) => void;
+  readonly #missed: () => void;
+  readonly #roles = new Set<string>();
+  #client: pg.Client | undefined;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(config: pg.ClientConfig, notified: (payload: string) => void, missed: () => void) {
+    this.#config = config;
+    this.#notified = notified;
+    this.#missed = missed;
+  }
+
+  /** Throws when there is no connection to begin with. */
+  async open(): Promise<void> {
+    const client = new pg.Client(this.#config);
+    // Both come when a connection breaks, in either order; one of them is enough.
+    client.once('error', () => this.#lost(client));
+    client.once('end', () => this.#lost(client));
+    client.on('notification', ({ payload }) => this.#notified(payload ?? ''));
+    await client.connect();
+    await client.query(`LISTEN ${CHANNEL}`);
+    if (this.#closed) {
+      await client.end();
+      return;
+    }
+    this.#client = client;
+  }
+
+  /** Whether this process has the role, or could take it just now. */
+  async elect(role: string): Promise<boolean> {
+    const client = this.#client;
+    if (client === undefined) return false;
+    try {
+      if (this.#roles.has(role)) {
+        await client.query('SELECT 1'); // a lock is only as good as its connection
+        return this.#client === client;
+      }
+      const { rows } = await client.query<{ won: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS won', [LOCKS, role]);
+      const won = rows[0]?.won === true && this.#client === client;
+      if (won) this.#roles.add(role);
+      return won;
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      this.#lost(client);
+      return false;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end();
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#roles.clear();
+    void client.end().catch(() => undefined); // it is broken already
+    this.#comeBack(FIRST_WAIT_MS);
+  }
+
+  #comeBack(wait: number): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.open().then(
+        () => this.#missed(),
+        () => this.#comeBack(Math.min(wait * 2, LONGEST_WAIT_MS)),
+      );
+    }, wait);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { StudioError } from '../../common/errors.ts';
+import { int, text } from '../sql/row.ts';
+import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
+import { Watchers } from '../sql/watchers.ts';
+import { isCollision, isLost, postgresError } from './errors.ts';
+import { CHANNEL, Listener } from './listener.ts';
+import { insertStatement, ROWS_AT_ONCE, statement, updateStatement } from './statements.ts';
+
+const DIALECT: Dialect = {
+  kind: 'postgres',
+  forUpdate: ' FOR UPDATE',
+  skipLocked: ' FOR UPDATE SKIP LOCKED',
+  anyText: (column) => `${column} = ANY(?::text[])`,
+  anyInt: (column) => `${column} = ANY(?::bigint[])`,
+};
+
+export const SCHEMA = 'rollout_studio';
+const CONNECTIONS = 8;
+/** How long a lost database is waited for before a call fails. */
+const PATIENCE_MS = 10_000;
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 500;
+const COLLISIONS = 10;
+/** A payload has at most 8,000 bytes. */
+const PAYLOAD = 7500;
+const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const BEGIN = `BEGIN; SELECT pg_current_xact_id()::text AS xid, ${CLOCK} AS now`;
+
+const INT8 = 20;
+const NUMERIC = 1700;
+/** All integers of a store are small enough for a number; sums come as `numeric`. */
+const types = new pg.TypeOverrides();
+types.setTypeParser(INT8, Number);
+types.setTypeParser(NUMERIC, Number);
+
+/**
+ * A pool of connections. A broken one is replaced, and what it was doing is done again: reads in any case, a
+ * transaction when the database says that it did not commit.
+ */
+export class PostgresSql implements Sql {
+  readonly dialect = DIALECT;
+  readonly #name: string;
+  readonly #pool: pg.Pool;
+  readonly #listener: Listener;
+  readonly #watchers = new Watchers();
+  /** Tells our own notifications from those of other servers: of ours the watchers know already. */
+  readonly #self = randomBytes(6).toString('hex');
+  #closed = false;
+
+  constructor(url: string, name: string) {
+    this.#name = name;
+    const config: pg.ClientConfig = {
+      connectionString: url,
+      application_name: 'rollout-studio',
+      options: `-c search_path=${SCHEMA} -c synchronous_commit=on`,
+      keepAlive: true,
+      connectionTimeoutMillis: 5000,
+      types,
+    };
+    this.#pool = new pg.Pool({ ...config, max: CONNECTIONS });
+    this.#pool.on('error', () => undefined); // an idle connection broke; the pool has dropped it
+    this.#listener = new Listener(config, (payload) => this.#notified(payload), () => this.#watchers.tell([]));
+  }
+
+  /** The first connection: fails at once when the database cannot be used. */
+  async open(): Promise<void> {
+    try {
+      await this.#listener.open();
+    } catch (error) {
+      throw postgresError(error, this.#name);
+    }
+  }
+
+  async now(): Promise<number> {
+    return this.read(async (db) => int((await db.get(`SELECT ${CLOCK} AS now`)) ?? {}, 'now'));
+  }
+
+  read<T>(job: (db: Reader) => Promise<T>): Promise<T> {
+    return this.#patiently(() => this.#connected((client) => job(new Connection(client))));
+  }
+
+  async write<T>(job: (tx: Transaction) => Promise<T>): Promise<T> {
+    let doubt: Doubt<T> | undefined;
+    return this.#patiently(async () => {
+      // The connection broke in the very moment of the commit: only the database knows what became of it.
+      if (doubt !== undefined && (await this.#committed(doubt.xid))) return this.#done(doubt);
+      doubt = undefined;
+      return this.#connected(async (client) => {
+        const begun = firstRow(await client.query(BEGIN));
+        const changed = new Set<string>();
+        const tx = new PostgresTransaction(client, int(begun, 'now'), changed);
+        let result: T;
+        try {
+          result = await job(tx);
+          await this.#notify(tx, [...changed]);
+        } catch (error) {
+          await client.query('ROLLBACK');
+          throw error;
+        }
+        doubt = { xid: text(begun, 'xid'), result, changed };
+        await client.query('COMMIT');
+        return this.#done(doubt);
+      });
+    });
+  }
+
+  watch(changed: (ids: readonly string[]) => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  elect(role: string): Promise<boolean> {
+    return this.#listener.elect(role);
+  }
+
+  /** PostgreSQL does it by itself. */
+  shrink(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#listener.close();
+    await this.#pool.end();
+  }
+
+  #done<T>({ result, changed }: Doubt<T>): T {
+    if (changed.size > 0) this.#watchers.tell([...changed]);
+    return result;
+  }
+
+  async #notify(tx: Transaction, ids: readonly string[]): Promise<void> {
+    let payload = this.#self;
+    const payloads: string[] = [];
+    for (const id of ids) {
+      if (payload.length + id.length + 1 > PAYLOAD) {
+        payloads.push(payload);
+        payload = this.#self;
+      }
+      payload += ` ${id}`;
+    }
+    if (ids.length > 0) payloads.push(payload);
+    for (const one of payloads) await tx.all('SELECT pg_notify(?, ?)', CHANNEL, one);
+  }
+
+  #notified(payload: string): void {
+    const [from, ...ids] = payload.split(' ');
+    if (from !== this.#self) this.#watchers.tell(ids);
+  }
+
+  async #committed(xid: string): Promise<boolean> {
+    for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
+      const row = await this.#connected((client) => new Connection(client).get('SELECT pg_xact_status(?::xid8) AS status', xid));
+      const status = row?.['status'];
+      if (status !== 'in progress') return status === 'committed';
+      await pause(wait); // the database has not noticed yet that we are gone
+    }
+  }
+
+  async #connected<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StudioError('storage', `The store ${this.#name} is closed.`);
+    const client = await this.#pool.connect();
+    let broken = false;
+    const breaks = (): void => {
+      broken = true;
+    };
+    client.on('error', breaks);
+    try {
+      return await use(client);
+    } catch (error) {
+      broken ||= isLost(error);
+      throw error;
+    } finally {
+      client.off('error', breaks);
+      client.release(broken);
+    }
+  }
+
+  /** Again when the connection broke (for a while), or when another transaction was in the way. */
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    let wait = FIRST_WAIT_MS;
+    for (let collisions = 0; ; ) {
+      try {
+        return await work();
+      } catch (error) {
+        const again = isCollision(error) ? ++collisions <= COLLISIONS : isLost(error) && performance.now() - start < PATIENCE_MS;
+        if (!again || this.#closed) throw postgresError(error, this.#name);
+        await pause(wait);
+        wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+      }
+    }
+  }
+}
+
+interface Doubt<T> {
+  readonly xid: string;
+  readonly result: T;
+  readonly changed: ReadonlySet<string>;
+}
+
+class Connection implements Reader {
+  readonly dialect = DIALECT;
+  protected readonly client: pg.PoolClient;
+
+  constructor(client: pg.PoolClient) {
+    this.client = client;
+  }
+
+  async all(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> {
+    return (await this.client.query<Row>(statement(sql, values))).rows;
+  }
+
+  async get(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
+    return (await this.all(sql, ...values))[0];
+  }
+}
+
+class PostgresTransaction extends Connection implements Transaction {
+  readonly now: number;
+  readonly #changed: Set<string>;
+
+  constructor(client: pg.PoolClient, now: number, changed: Set<string>) {
+    super(client);
+    this.now = now;
+    this.#changed = changed;
+  }
+
+  async run(sql: string, ...values: readonly Value[]): Promise<number> {
+    return (await this.client.query(statement(sql, values))).rowCount ?? 0;
+  }
+
+  async insert(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore?: 'ignore'): Promise<number> {
+    let written = 0;
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+      const some = rows.slice(at, at + ROWS_AT_ONCE);
+      written += (await this.client.query(insertStatement(table, columns, some, ignore !== undefined))).rowCount ?? 0;
+    }
+    return written;
+  }
+
+  async update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void> {
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+      await this.client.query(updateStatement(table, columns, rows.slice(at, at + ROWS_AT_ONCE)));
+    }
+  }
+
+  changed(...ids: readonly string[]): void {
+    for (const id of ids) this.#changed.add(id);
+  }
+}
+
+/** The row of the last of several statements sent at once: node-postgres then gives a list, unlike what its types say. */
+function firstRow(results: unknown): Row {
+  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
+  const rows: unknown = typeof last === 'object' && last !== null ? Reflect.get(last, 'rows') : undefined;
+  return Array.isArray(rows) ? (rows[0] as Row) : {}; // node-postgres makes rows of objects
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,58 @@
+import type { QueryConfig } from 'pg';
+import type { ColumnKind, Table, Value } from '../sql/sql.ts';
+
+const TYPES: Readonly<Record<ColumnKind, string>> = { int: 'bigint', text: 'text', bytes: 'bytea' };
+/** Statements for so many rows at most are prepared; longer ones are rare, and all different. */
+const PREPARED_ROWS = 64;
+/** PostgreSQL takes 65,535 values; this leaves enough for any table. */
+export const ROWS_AT_ONCE = 1000;
+
+interface Known {
+  readonly name: string;
+  readonly text: string;
+}
+
+const known = new Map<string, Known>();
+
+/** A statement with `?` for its values, as PostgreSQL wants it; prepared once per connection. No `?` stands in a text. */
+export function statement(sql: string, values: readonly Value[]): QueryConfig {
+  let found = known.get(sql);
+  if (found === undefined) {
+    let n = 0;
+    found = { name: `s${known.size}`, text: sql.replace(/\?/g, () => `$${++n}`) };
+    known.set(sql, found);
+  }
+  return { ...found, values: values.map(bound) };
+}
+
+export function insertStatement(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore: boolean): QueryConfig {
+  const sql = `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ${tuples(table, columns, rows.length)}${ignore ? ' ON CONFLICT DO NOTHING' : ''}`;
+  return sized(sql, rows);
+}
+
+/** Each row is found by the first of `columns`. */
+export function updateStatement(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): QueryConfig {
+  const [key = '', ...set] = columns;
+  const sql = `UPDATE ${table.name} SET ${set.map((column) => `${column} = v.${column}`).join(', ')}
+    FROM (VALUES ${tuples(table, columns, rows.length)}) AS v (${columns.join(', ')}) WHERE ${table.name}.${key} = v.${key}`;
+  return sized(sql, rows);
+}
+
+function sized(sql: string, rows: readonly (readonly Value[])[]): QueryConfig {
+  if (rows.length <= PREPARED_ROWS) return statement(sql, rows.flat());
+  let n = 0;
+  return { text: sql.replace(/\?/g, () => `$${++n}`), values: rows.flat().map(bound) };
+}
+
+/** `(?::bigint, ?::text), (?, ?)`: the types of the first row are those of all. */
+function tuples(table: Table, columns: readonly string[], rows: number): string {
+  const first = `(${columns.map((column) => `?::${TYPES[table.columns[column] ?? 'text']}`).join(', ')})`;
+  const more = `, (${columns.map(() => '?').join(', ')})`;
+  return first + more.repeat(rows - 1);
+}
+
+/** No text this store writes holds a NUL (see `quote`), so one that does is only looked for, and not found. */
+function bound(value: Value): unknown {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
+  return value;
+}

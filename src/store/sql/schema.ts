@@ -1,0 +1,125 @@
+/**
+ * The tables of a store, the same in both databases.
+ *
+ * Ids inside are integers; names (batch, rollout, session and command ids) are what everybody else knows.
+ * `event.stream` is the id of a rollout, or minus the id of a batch. One row of `event` holds the events
+ * `seq`..`last` as JSON texts, one a line: as `body` while the stream grows, as compressed `packed` once it ended.
+ */
+import type { Table } from './sql.ts';
+
+export const STORE_VERSION = 1;
+
+export const BATCH = {
+  name: 'batch',
+  columns: {
+    id: 'int', name: 'text', spec: 'text', created_at: 'int', ended_at: 'int', reason: 'text',
+    sealed: 'int', paused: 'int', gone: 'int', stopping: 'text', breakpoints: 'text', tasks: 'int',
+    passed: 'int', failed: 'int', unscored: 'int', cancelled: 'int', infrastructure: 'int', running: 'int', held: 'int', queued: 'int',
+    truncated: 'int', steps: 'int', input_tokens: 'int', output_tokens: 'int', rev: 'int', last: 'int', last_at: 'int',
+  },
+} as const satisfies Table;
+
+export const TASK = {
+  name: 'task',
+  columns: { batch: 'int', idx: 'int', name: 'text', record: 'text', open: 'int', passed: 'int' },
+} as const satisfies Table;
+
+export const ROLLOUT = {
+  name: 'rollout',
+  columns: {
+    id: 'int', name: 'text', batch: 'int', task: 'int', attempt: 'int', try: 'int', state: 'int', outcome: 'int', epoch: 'int', last: 'int',
+    newest: 'int', settles: 'int', packed: 'int', session: 'int', worker: 'text', q1: 'int', q2: 'int', rev: 'int',
+    duplicate_of: 'text', fingerprint: 'text', progress: 'text',
+  },
+} as const satisfies Table;
+
+export const EVENT = {
+  name: 'event',
+  columns: { stream: 'int', seq: 'int', last: 'int', body: 'text', packed: 'bytes' },
+} as const satisfies Table;
+
+export const BLOB_REF = { name: 'blob_ref', columns: { sha: 'text', batch: 'int' } } as const satisfies Table;
+export const BLOB = { name: 'blob', columns: { sha: 'text', size: 'int', put_at: 'int' } } as const satisfies Table;
+export const BLOB_CHUNK = { name: 'blob_chunk', columns: { sha: 'text', n: 'int', bytes: 'bytes' } } as const satisfies Table;
+export const LINEAGE = { name: 'lineage', columns: { batch: 'int', parent: 'int' } } as const satisfies Table;
+export const SESSION = {
+  name: 'session',
+  columns: { id: 'int', name: 'text', batch: 'int', worker: 'text', slots: 'int', server: 'text', expires_at: 'int', handed: 'int' },
+} as const satisfies Table;
+export const COMMAND = {
+  name: 'command',
+  columns: { id: 'int', name: 'text', batch: 'int', rollout: 'text', verb: 'text', args: 'text', by_whom: 'text', result: 'text', handed_to: 'int' },
+} as const satisfies Table;
+export const CLAIM = { name: 'claim', columns: { batch: 'int', breakpoint: 'text', rollout: 'text' } } as const satisfies Table;
+
+/** `rollout.state`, and `rollout.outcome` once it ended. */
+export const STATES = ['queued', 'running', 'held', 'ended'] as const;
+export const OUTCOMES = ['done', 'truncated', 'cancelled', 'infrastructure'] as const;
+
+/** How each database writes what differs in definitions. */
+export interface Definitions {
+  readonly id: string;
+  readonly int: string;
+  readonly bytes: string;
+  /** Behind a table that has an integer id, and behind one kept in the order of its primary key. */
+  readonly table: string;
+  readonly clustered: string;
+}
+
+/** The steps from version n to n + 1; the first makes an empty database a store of version 1. */
+export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [firstVersion];
+
+function firstVersion(d: Definitions): readonly string[] {
+  return [
+    `CREATE TABLE batch (
+      id ${d.id}, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, created_at ${d.int} NOT NULL, ended_at ${d.int}, reason TEXT,
+      sealed ${d.int} NOT NULL DEFAULT 0, paused ${d.int} NOT NULL DEFAULT 0, gone ${d.int} NOT NULL DEFAULT 0,
+      stopping TEXT, breakpoints TEXT NOT NULL, tasks ${d.int} NOT NULL DEFAULT 0,
+      passed ${d.int} NOT NULL DEFAULT 0, failed ${d.int} NOT NULL DEFAULT 0, unscored ${d.int} NOT NULL DEFAULT 0,
+      cancelled ${d.int} NOT NULL DEFAULT 0, infrastructure ${d.int} NOT NULL DEFAULT 0,
+      running ${d.int} NOT NULL DEFAULT 0, held ${d.int} NOT NULL DEFAULT 0, queued ${d.int} NOT NULL DEFAULT 0,
+      truncated ${d.int} NOT NULL DEFAULT 0, steps ${d.int} NOT NULL DEFAULT 0,
+      input_tokens ${d.int} NOT NULL DEFAULT 0, output_tokens ${d.int} NOT NULL DEFAULT 0,
+      rev ${d.int} NOT NULL DEFAULT 0, last ${d.int} NOT NULL DEFAULT 0, last_at ${d.int} NOT NULL DEFAULT 0
+    )${d.table}`,
+    'CREATE INDEX batch_active ON batch (id) WHERE ended_at IS NULL',
+    `CREATE TABLE task (
+      batch ${d.int} NOT NULL, idx ${d.int} NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL,
+      open ${d.int} NOT NULL, passed ${d.int} NOT NULL, PRIMARY KEY (batch, idx)
+    )${d.clustered}`,
+    'CREATE UNIQUE INDEX task_name ON task (batch, name)',
+    'CREATE INDEX task_passed ON task (batch, passed) WHERE open > 0 AND passed > 0',
+    `CREATE TABLE rollout (
+      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, task ${d.int} NOT NULL, attempt ${d.int} NOT NULL, try ${d.int} NOT NULL,
+      state ${d.int} NOT NULL, outcome ${d.int}, epoch ${d.int} NOT NULL, last ${d.int} NOT NULL,
+      newest ${d.int} NOT NULL, settles ${d.int} NOT NULL, packed ${d.int} NOT NULL, session ${d.int}, worker TEXT,
+      q1 ${d.int} NOT NULL, q2 ${d.int} NOT NULL, rev ${d.int} NOT NULL, duplicate_of TEXT, fingerprint TEXT, progress TEXT NOT NULL
+    )${d.table}`,
+    'CREATE UNIQUE INDEX rollout_try ON rollout (batch, task, attempt, try)',
+    'CREATE UNIQUE INDEX rollout_newest ON rollout (batch, task, attempt) WHERE newest = 1',
+    // Whatever goes wrong above it, the database itself refuses to settle an attempt twice.
+    'CREATE UNIQUE INDEX rollout_settles ON rollout (batch, task, attempt) WHERE settles = 1',
+    'CREATE INDEX rollout_rev ON rollout (batch, rev)',
+    'CREATE INDEX rollout_queue ON rollout (batch, q1, q2) WHERE state = 0',
+    'CREATE INDEX rollout_session ON rollout (session) WHERE session IS NOT NULL',
+    'CREATE INDEX rollout_fingerprint ON rollout (batch, task, fingerprint) WHERE fingerprint IS NOT NULL',
+    'CREATE INDEX rollout_unpacked ON rollout (id) WHERE state = 3 AND packed = 0',
+    `CREATE TABLE event (
+      stream ${d.int} NOT NULL, seq ${d.int} NOT NULL, last ${d.int} NOT NULL, body TEXT, packed ${d.bytes}, PRIMARY KEY (stream, seq)
+    )${d.clustered}`,
+    `CREATE TABLE blob_ref (sha TEXT NOT NULL, batch ${d.int} NOT NULL, PRIMARY KEY (sha, batch))${d.clustered}`,
+    `CREATE TABLE blob (sha TEXT NOT NULL PRIMARY KEY, size ${d.int} NOT NULL, put_at ${d.int} NOT NULL)${d.clustered}`,
+    `CREATE TABLE blob_chunk (sha TEXT NOT NULL, n ${d.int} NOT NULL, bytes ${d.bytes} NOT NULL, PRIMARY KEY (sha, n))${d.table}`,
+    `CREATE TABLE lineage (batch ${d.int} NOT NULL, parent ${d.int} NOT NULL, PRIMARY KEY (parent, batch))${d.clustered}`,
+    `CREATE TABLE session (
+      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, worker TEXT NOT NULL, slots ${d.int} NOT NULL,
+      server TEXT NOT NULL, expires_at ${d.int} NOT NULL, handed ${d.int} NOT NULL
+    )${d.table}`,
+    `CREATE TABLE command (
+      id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, rollout TEXT, verb TEXT NOT NULL, args TEXT NOT NULL,
+      by_whom TEXT NOT NULL, result TEXT, handed_to ${d.int}
+    )${d.table}`,
+    'CREATE INDEX command_open ON command (batch, id) WHERE result IS NULL',
+    `CREATE TABLE claim (batch ${d.int} NOT NULL, breakpoint TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY (batch, breakpoint))${d.clustered}`,
+  ];
+}

@@ -1,0 +1,24 @@
+/** Who wants to know what changed. A watcher that throws must not keep the others, or the writer, from going on. */
+export class Watchers {
+  readonly #watchers = new Set<(ids: readonly string[]) => void>();
+
+  add(changed: (ids: readonly string[]) => void): () => void {
+    const watcher = (ids: readonly string[]): void => changed(ids); // a function given twice is two watchers
+    this.#watchers.add(watcher);
+    return () => {
+      this.#watchers.delete(watcher);
+    };
+  }
+
+  tell(ids: readonly string[]): void {
+    for (const watcher of this.#watchers) {
+      try {
+        watcher(ids);
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import type { Json } from '../common/json.ts';
+import type { BatchPage, RolloutPage } from '../protocol/client.ts';
+import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import type { TaskRecord } from '../trace/task.ts';
+import type { KeptBlobs } from './blobs/content.ts';
+import { Appender } from './logic/appender.ts';
+import * as batches from './logic/batches.ts';
+import { closeRollouts } from './logic/closing.ts';
+import * as commands from './logic/commands.ts';
+import { readEvents, tellBatch } from './logic/events.ts';
+import { gc } from './logic/gc.ts';
+import { importRollouts } from './logic/importing.ts';
+import { lease } from './logic/lease.ts';
+import * as lists from './logic/lists.ts';
+import { Packer } from './logic/packing.ts';
+import * as sessions from './logic/sessions.ts';
+import { addTasks, findTask, listTasks } from './logic/tasks.ts';
+import { secretKey } from './sql/meta.ts';
+import type { Sql } from './sql/sql.ts';
+import type {
+  AppendRequest, AppendResult, BatchProgress, BatchRecord, BlobStore, CommandRecord, ImportedRollout, Lease, NewBatch, NewCommand,
+  NewSession, RolloutRecord, RolloutSelection, SessionRecord, Store,
+} from './store.ts';
+
+export interface SqlStoreOptions {
+  /** For people. */
+  readonly name: string;
+  /** How long a session lives without a beat. */
+  readonly leaseMs: number;
+  /** How long after the end of a rollout its stream is compressed. */
+  readonly packDelayMs: number;
+}
+
+/** Both stores: the logic of `logic/` over a database. */
+export class SqlStore implements Store {
+  readonly kind: 'sqlite' | 'postgres';
+  readonly name: string;
+  readonly blobs: BlobStore;
+  readonly #sql: Sql;
+  readonly #kept: KeptBlobs;
+  readonly #leaseMs: number;
+  readonly #packer: Packer;
+  readonly #appender: Appender;
+
+  constructor(sql: Sql, blobs: KeptBlobs, options: SqlStoreOptions) {
+    this.kind = sql.dialect.kind;
+    this.name = options.name;
+    this.blobs = blobs;
+    this.#sql = sql;
+    this.#kept = blobs;
+    this.#leaseMs = options.leaseMs;
+    this.#packer = new Packer(sql, options.packDelayMs);
+    this.#appender = new Appender(sql, () => this.#packer.soon());
+    this.#packer.soon(); // what ended before the last server did
+  }
+
+  now(): Promise<number> {
+    return this.#sql.now();
+  }
+
+  secretKey(): Promise<string> {
+    return secretKey(this.#sql);
+  }
+
+  async close(): Promise<void> {
+    await this.#packer.close();
+    await this.#sql.close();
+  }
+
+  createBatch(batch: NewBatch): Promise<void> {
+    return this.#sql.write((tx) => batches.createBatch(tx, batch));
+  }
+
+  addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
+    return addTasks(this.#sql, batch, from, tasks);
+  }
+
+  seal(batch: string): Promise<void> {
+    return this.#sql.write((tx) => batches.seal(tx, batch));
+  }
+
+  stop(batch: string, reason: string): Promise<void> {
+    return this.#sql.write((tx) => batches.stop(tx, batch, reason));
+  }
+
+  async importRollouts(batch: string, rollouts: readonly ImportedRollout[]): Promise<void> {
+    await this.#sql.write((tx) => importRollouts(tx, batch, rollouts));
+    this.#packer.soon();
+  }
+
+  batchProgress(batch: string, passes?: number): Promise<BatchProgress> {
+    return this.#sql.read((db) => batches.batchProgress(db, batch, passes));
+  }
+
+  batch(id: string): Promise<BatchRecord | undefined> {
+    return this.#sql.read((db) => lists.getBatch(db, id));
+  }
+
+  batches(page: { before?: string; limit: number }): Promise<BatchPage> {
+    return this.#sql.read((db) => lists.listBatches(db, page));
+  }
+
+  activeBatches(): Promise<BatchRecord[]> {
+    return this.#sql.read((db) => lists.listActive(db));
+  }
+
+  tasks(batch: string, page: { after?: number; limit: number }): Promise<{ tasks: TaskRecord[]; next?: number }> {
+    return this.#sql.read((db) => listTasks(db, batch, page));
+  }
+
+  task(batch: string, index: number): Promise<TaskRecord | undefined> {
+    return this.#sql.read((db) => findTask(db, batch, index));
+  }
+
+  rollouts(batch: string, page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean }): Promise<RolloutPage> {
+    return this.#sql.read((db) => lists.listRollouts(db, batch, page));
+  }
+
+  rollout(id: string): Promise<RolloutRecord | undefined> {
+    return this.#sql.read((db) => lists.getRollout(db, id));
+  }
+
+  rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]> {
+    return this.#sql.read((db) => lists.rowsSince(db, batch, rev, limit));
+  }
+
+  read(stream: string, after: number, maxBytes: number): Promise<{ seq: number; body: string }[]> {
+    return this.#sql.read(async (db) => readEvents(db, await lists.streamId(db, stream), after, maxBytes));
+  }
+
+  tell<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number> {
+    return this.#sql.write((tx) => batches.withBatch(tx, batch, (locked) => tellBatch(tx, locked, kind, data)));
+  }
+
+  watch(changed: (ids: readonly string[]) => void): () => void {
+    return this.#sql.watch(changed);
+  }
+
+  openSession(session: NewSession): Promise<void> {
+    return this.#sql.write((tx) => sessions.openSession(tx, session, this.#leaseMs));
+  }
+
+  beat(session: string): Promise<boolean> {
+    return this.#sql.write((tx) => sessions.beat(tx, session, this.#leaseMs));
+  }
+
+  async endSession(session: string, why: string): Promise<string[]> {
+    return (await this.#sql.write((tx) => sessions.endSession(tx, session, why)))?.rollouts ?? [];
+  }
+
+  expireSessions(): Promise<{ session: string; worker: string; batch: string; rollouts: string[] }[]> {
+    return sessions.expireSessions(this.#sql);
+  }
+
+  graceForSessions(): Promise<void> {
+    return this.#sql.write((tx) => sessions.graceForSessions(tx, this.#leaseMs));
+  }
+
+  sessions(): Promise<SessionRecord[]> {
+    return this.#sql.read((db) => sessions.listSessions(db));
+  }
+
+  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }> {
+    return this.#sql.write((tx) => sessions.adopt(tx, session, held));
+  }
+
+  lease(session: string, want: number): Promise<Lease[]> {
+    return this.#sql.write((tx) => lease(tx, session, want));
+  }
+
+  append(request: AppendRequest): Promise<AppendResult> {
+    return this.#appender.append(request);
+  }
+
+  async closeRollouts(selection: RolloutSelection, end: { status: RolloutEndStatus; reason: string }, force: boolean): Promise<string[]> {
+    const closed = await closeRollouts(this.#sql, selection, end, force);
+    if (closed.length > 0) this.#packer.soon();
+    return closed;
+  }
+
+  retry(batch: string): Promise<number> {
+    return this.#sql.write((tx) => batches.retry(tx, batch));
+  }
+
+  setPaused(batch: string, paused: boolean): Promise<void> {
+    return this.#sql.write((tx) => batches.setPaused(tx, batch, paused));
+  }
+
+  setBreakpoints(batch: string, breakpoints: Json): Promise<void> {
+    return this.#sql.write((tx) => batches.setBreakpoints(tx, batch, breakpoints));
+  }
+
+  claim(batch: string, breakpoint: string, rollout: string): Promise<boolean> {
+    return this.#sql.write((tx) => batches.claim(tx, batch, breakpoint, rollout));
+  }
+
+  putCommand(command: NewCommand): Promise<CommandRecord> {
+    return this.#sql.write((tx) => commands.putCommand(tx, command));
+  }
+
+  commandsFor(session: string): Promise<CommandRecord[]> {
+    return this.#sql.write((tx) => commands.commandsFor(tx, session));
+  }
+
+  finishCommand(command: string, result: Json): Promise<void> {
+    return this.#sql.write((tx) => commands.finishCommand(tx, command, result));
+  }
+
+  command(id: string): Promise<CommandRecord | undefined> {
+    return this.#sql.read((db) => commands.getCommand(db, id));
+  }
+
+  elect(role: string): Promise<boolean> {
+    return this.#sql.elect(role);
+  }
+
+  counts(): Promise<{ queued: number; running: number; held: number }> {
+    return this.#sql.read((db) => lists.countAll(db));
+  }
+
+  gc(what: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {
+    return gc(this.#sql, this.#kept, what);
+  }
+
+  /** Compresses the streams of all ended rollouts now. */
+  pack(): Promise<void> {
+    return this.#packer.run();
+  }
+}

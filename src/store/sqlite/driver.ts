@@ -1,0 +1,42 @@
+/**
+ * The only file that knows `node:sqlite`: newer Node versions rename its class, and older ones warn about it.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { StudioError } from '../../common/errors.ts';
+
+export type { DatabaseSync as SqliteDatabase, StatementSync as SqliteStatement };
+
+interface SqliteModule {
+  readonly DatabaseSync?: typeof DatabaseSync;
+  readonly Database?: typeof DatabaseSync;
+}
+
+let constructor: typeof DatabaseSync | undefined;
+
+/** Opens a database file. Throws what SQLite throws; see `errors.ts`. */
+export function openDatabase(file: string, options: { readonly readOnly: boolean }): DatabaseSync {
+  constructor ??= load();
+  // Another process (a backup, somebody's shell) may hold the file for a moment: wait for it.
+  return new constructor(file, { readOnly: options.readOnly, timeout: 5000 });
+}
+
+function load(): typeof DatabaseSync {
+  const sqlite = builtin();
+  const found = sqlite?.DatabaseSync ?? sqlite?.Database;
+  if (found === undefined) {
+    throw new StudioError('unsupported', `Node ${process.versions.node} has no SQLite.`, { mend: 'Use Node 22.19 or newer, or a PostgreSQL store.' });
+  }
+  return found;
+}
+
+/** Undefined in a Node without it. */
+function builtin(): SqliteModule | undefined {
+  const emitWarning = process.emitWarning.bind(process);
+  // Node 22 prints "SQLite is an experimental feature" while it loads; nobody who reads our stderr can act on it.
+  process.emitWarning = () => undefined;
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,57 @@
+import { StudioError } from '../../common/errors.ts';
+import { RESTORE } from '../sql/row.ts';
+
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const NOTADB = 26;
+
+/** Turns what SQLite or the file system threw into an error for people. `details.full` marks a full disk. Others stay. */
+export function sqliteError(thrown: unknown, folder: string): unknown {
+  if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
+  const code = sqliteCode(thrown);
+  const cause = thrown;
+  if (code === undefined) {
+    const system: unknown = Reflect.get(thrown, 'code');
+    if (system === 'ENOSPC' || system === 'EDQUOT') return full(folder, cause);
+    if (typeof system === 'string' && /^E[A-Z]+$/.test(system)) {
+      return new StudioError('storage', `The store in ${folder} cannot be used: ${thrown.message}.`, { mend: 'Check the folder and its permissions.', cause });
+    }
+    return thrown;
+  }
+  switch (code) {
+    case FULL:
+      return full(folder, cause);
+    case BUSY:
+    case LOCKED:
+      return new StudioError('storage', `The store in ${folder} is locked by another program.`, { mend: 'Close what has its store.db open, then try again.', cause });
+    case READONLY:
+    case CANTOPEN:
+      return new StudioError('storage', `The store in ${folder} cannot be written: ${thrown.message}.`, { mend: 'Check that the folder exists and that you may write into it.', cause });
+    case CORRUPT:
+    case NOTADB:
+      return new StudioError('storage', `The store in ${folder} is damaged: ${thrown.message}.`, { mend: RESTORE, cause });
+    case IOERR:
+      return new StudioError('storage', `The disk below ${folder} failed: ${thrown.message}.`, { mend: 'Check the disk and the space left on it, then try again.', cause });
+    default:
+      return new StudioError('storage', `The store in ${folder} failed: ${thrown.message}.`, { cause });
+  }
+}
+
+function full(folder: string, cause: Error): StudioError {
+  return new StudioError('storage', `The disk below ${folder} is full. Nothing that was recorded is lost.`, {
+    mend: 'Free some space (`rollout gc` removes old batches); work goes on by itself then.',
+    details: { full: true },
+    cause,
+  });
+}
+
+/** The primary result code, without the extended part. */
+function sqliteCode(error: Error): number | undefined {
+  const code: unknown = Reflect.get(error, 'errcode');
+  return typeof code === 'number' ? code & 0xff : undefined;
+}

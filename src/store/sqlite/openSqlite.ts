@@ -1,0 +1,47 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { FileBlobs } from '../blobs/fileBlobs.ts';
+import { RowBlobs } from '../blobs/rowBlobs.ts';
+import { migrate } from '../sql/meta.ts';
+import type { Definitions } from '../sql/schema.ts';
+import { SqlStore, type SqlStoreOptions } from '../sqlStore.ts';
+import { openDatabase } from './driver.ts';
+import { sqliteError } from './errors.ts';
+import { SqliteBlobs } from './sqliteBlobs.ts';
+import { SqliteSql } from './sqliteSql.ts';
+
+const DEFINITIONS: Definitions = {
+  id: 'INTEGER PRIMARY KEY AUTOINCREMENT', // an id is never given twice, not even after gc
+  int: 'INTEGER',
+  bytes: 'BLOB',
+  table: ' STRICT',
+  clustered: ' STRICT, WITHOUT ROWID',
+};
+
+/** Opens the store in a folder; makes it when there is none. Throws StudioError `storage` or `version`. */
+export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 'name'>): Promise<SqlStore> {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const file = path.join(folder, 'store.db');
+    const writer = openDatabase(file, { readOnly: false });
+    try {
+      // auto_vacuum must come before anything is written; the cache is 16 MB.
+      writer.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;');
+      const reader = openDatabase(file, { readOnly: true });
+      const sql = new SqliteSql(writer, reader, folder);
+      try {
+        await migrate(sql, DEFINITIONS, folder);
+      } catch (error) {
+        await sql.close();
+        throw error;
+      }
+      const blobs = new SqliteBlobs(new RowBlobs(sql), new FileBlobs(path.join(folder, 'blobs'), sql), folder);
+      return new SqlStore(sql, blobs, { ...options, name: folder });
+    } catch (error) {
+      if (writer.isOpen) writer.close();
+      throw error;
+    }
+  } catch (error) {
+    throw sqliteError(error, folder);
+  }
+}

@@ -1,0 +1,212 @@
+import { StudioError } from '../../common/errors.ts';
+import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
+import { Watchers } from '../sql/watchers.ts';
+import type { SqliteDatabase, SqliteStatement } from './driver.ts';
+import { sqliteError } from './errors.ts';
+
+const DIALECT: Dialect = {
+  kind: 'sqlite',
+  forUpdate: '', // one writer at a time, always
+  skipLocked: '',
+  anyText: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+  anyInt: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+};
+
+/** Writers that share one commit at most, so that no commit takes long. */
+const GROUP = 256;
+
+interface Waiting {
+  readonly run: (tx: Transaction) => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * One connection writes, another reads what is committed. Writers that arrive in the same turn of the event loop, or
+ * while a commit goes on, share the next commit and its fsync (group commit): one that is alone waits for nobody.
+ */
+export class SqliteSql implements Sql {
+  readonly dialect = DIALECT;
+  readonly #folder: string;
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #watchers = new Watchers();
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(writer: SqliteDatabase, reader: SqliteDatabase, folder: string) {
+    this.#folder = folder;
+    this.#writer = new Connection(writer);
+    this.#reader = new Connection(reader);
+  }
+
+  now(): Promise<number> {
+    return Promise.resolve(Date.now());
+  }
+
+  async read<T>(job: (db: Reader) => Promise<T>): Promise<T> {
+    try {
+      return await job(this.#reader);
+    } catch (error) {
+      throw sqliteError(error, this.#folder);
+    }
+  }
+
+  write<T>(job: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StudioError('storage', `The store in ${this.#folder} is closed.`));
+    return new Promise<T>((resolve, reject) => {
+      // What `run` gives is what `resolve` takes: the pair never parts.
+      this.#waiting.push({ run: job, resolve: (value) => resolve(value as T), reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  watch(changed: (ids: readonly string[]) => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  /** The folder belongs to one server, so whoever asks is the one. */
+  elect(): Promise<boolean> {
+    return Promise.resolve(!this.#closed);
+  }
+
+  async shrink(): Promise<void> {
+    await this.#writing;
+    this.#writer.database.exec('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);');
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#writing;
+    this.#reader.database.close();
+    this.#writer.database.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    // The frames a server reads in one turn of the event loop arrive one after the other: commit them together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, GROUP);
+      if (!(await this.#commit(group, group.length > 1))) {
+        for (const one of group) await this.#commit([one], false);
+      }
+      // Whoever was answered may have more at once: let it come into the next group.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#writing = undefined;
+  }
+
+  /** False: nothing happened, and nobody was told, for each shall be tried alone. */
+  async #commit(group: readonly Waiting[], tryAlone: boolean): Promise<boolean> {
+    const changed = new Set<string>();
+    const results: unknown[] = [];
+    try {
+      const tx = new SqliteTransaction(this.#writer, changed);
+      tx.exec('BEGIN IMMEDIATE');
+      for (const one of group) results.push(await one.run(tx));
+      tx.exec('COMMIT');
+    } catch (error) {
+      this.#rollBack();
+      if (tryAlone) return false;
+      for (const one of group) one.reject(sqliteError(error, this.#folder));
+      return true;
+    }
+    group.forEach((one, index) => one.resolve(results[index]));
+    if (changed.size > 0) this.#watchers.tell([...changed]);
+    return true;
+  }
+
+  #rollBack(): void {
+    try {
+      this.#writer.prepare('ROLLBACK').run();
+    } catch {
+      // SQLite has rolled back by itself (disk full, I/O error), or never began.
+    }
+  }
+}
+
+/** A database with its prepared statements. */
+class Connection implements Reader {
+  readonly dialect = DIALECT;
+  readonly database: SqliteDatabase;
+  readonly #statements = new Map<string, SqliteStatement>();
+
+  constructor(database: SqliteDatabase) {
+    this.database = database;
+  }
+
+  prepare(sql: string): SqliteStatement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  // `async` turns what SQLite throws into a rejection.
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async all(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> {
+    return this.prepare(sql).all(...values.map(bound));
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async get(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
+    return this.prepare(sql).get(...values.map(bound));
+  }
+}
+
+class SqliteTransaction implements Transaction {
+  readonly dialect = DIALECT;
+  readonly now = Date.now();
+  readonly #connection: Connection;
+  readonly #changed: Set<string>;
+
+  constructor(connection: Connection, changed: Set<string>) {
+    this.#connection = connection;
+    this.#changed = changed;
+  }
+
+  exec(sql: string): void {
+    this.#connection.prepare(sql).run();
+  }
+
+  all(sql: string, ...values: readonly Value[]): Promise<readonly Row[]> {
+    return this.#connection.all(sql, ...values);
+  }
+
+  get(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
+    return this.#connection.get(sql, ...values);
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async run(sql: string, ...values: readonly Value[]): Promise<number> {
+    return Number(this.#connection.prepare(sql).run(...values.map(bound)).changes);
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async insert(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore?: 'ignore'): Promise<number> {
+    const conflict = ignore === undefined ? '' : ' ON CONFLICT DO NOTHING';
+    const statement = this.#connection.prepare(`INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})${conflict}`);
+    let written = 0;
+    for (const row of rows) written += Number(statement.run(...row.map(bound)).changes);
+    return written;
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void> {
+    const [key, ...set] = columns;
+    const statement = this.#connection.prepare(`UPDATE ${table.name} SET ${set.map((column) => `${column} = ?`).join(', ')} WHERE ${String(key)} = ?`);
+    for (const [id = null, ...values] of rows) statement.run(...values.map(bound), bound(id));
+  }
+
+  changed(...ids: readonly string[]): void {
+    for (const id of ids) this.#changed.add(id);
+  }
+}
+
+function bound(value: Value): string | number | null | Uint8Array {
+  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array) ? JSON.stringify(value) : value;
+}

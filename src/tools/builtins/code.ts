@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import type { ToolEnvironment } from '../environment.ts';
+import { PYTHONS } from '../processes/processTree.ts';
+import { runProcess } from '../processes/runProcess.ts';
+import { builtin } from './builtinHost.ts';
+import type { BuiltinTool } from './builtinHost.ts';
+import { processOutcome } from './processOutcome.ts';
+
+interface Interpreter {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** `run_code`: a program in JavaScript, or in Python where it is installed, in a process of its own. */
+export function codeTools(environment: ToolEnvironment): BuiltinTool[] {
+  const { cwd, pools: { env, processGroups } } = environment;
+  const python = findProgram(PYTHONS, env);
+  const languages = python === undefined ? ['javascript'] as const : ['javascript', 'python'] as const;
+  return [builtin('code', {
+    name: 'run_code',
+    description: `Runs a program in ${python === undefined ? 'JavaScript (Node.js)' : 'JavaScript (Node.js) or Python'} in the working directory and gives its exit code and what it printed. Nothing lasts between calls but files.`,
+    input: z.object({
+      code: z.string().min(1).describe('The whole program. Print what you want to see.'),
+      language: z.enum(languages).default('javascript'),
+      timeout: z.number().positive().max(3600).optional().describe('Seconds after which it is stopped; what it printed until then is given.'),
+    }),
+    effect: 'irreversible',
+    sessionBound: true,
+    run: async ({ code, language, timeout }, { signal }) => {
+      const interpreter = language === 'python' && python !== undefined ? pythonInterpreter(python) : nodeInterpreter();
+      return processOutcome(await runProcess({
+        file: interpreter.file, args: interpreter.args, cwd, env: { ...env, ...interpreter.env }, input: code, signal, processGroups,
+        timeoutMs: timeout === undefined ? undefined : timeout * 1000,
+      }));
+    },
+  })];
+}
+
+/** The Node that runs us: under VS Code that is Electron, told to be Node. */
+function nodeInterpreter(): Interpreter {
+  const electron = process.versions['electron'] !== undefined;
+  return { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', '-'], env: electron ? { ELECTRON_RUN_AS_NODE: '1' } : {} };
+}
+
+function pythonInterpreter(file: string): Interpreter {
+  return { file, args: ['-u', '-'], env: { PYTHONIOENCODING: 'utf-8', PYTHONDONTWRITEBYTECODE: '1' } };
+}
+
+/** The first of `names` on the PATH; undefined when none is. */
+function findProgram(names: readonly string[], env: Readonly<Record<string, string>>): string | undefined {
+  const folders = (env['PATH'] ?? env['Path'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  const ending = process.platform === 'win32' ? '.exe' : '';
+  for (const name of names) {
+    for (const folder of folders) {
+      const file = path.join(folder, `${name}${ending}`);
+      if (existsSync(file)) return file;
+    }
+  }
+  return undefined;
+}

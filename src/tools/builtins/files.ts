@@ -1,0 +1,151 @@
+import { lstat, mkdir, readdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { ToolOutcome } from '../../rollout/ports.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { ToolEnvironment } from '../environment.ts';
+import { textResponse } from '../outcome.ts';
+import { builtin } from './builtinHost.ts';
+import type { BuiltinTool } from './builtinHost.ts';
+import { confine, confineEntry } from './confine.ts';
+
+/** Larger files are not read as a whole. */
+const LARGEST_READ = 64 * 1024 * 1024;
+const LARGEST_IMAGE = 20 * 1024 * 1024;
+const MOST_ENTRIES = 2000;
+const IMAGES: Readonly<Record<string, string>> = { '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.gif': 'image/gif', '.webp': 'image/webp' };
+
+const file = z.string().min(1).describe('Path relative to the working directory.');
+
+/** Files of the rollout's working directory: `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`. */
+export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
+  const { cwd } = environment;
+  const find = (given: string): Promise<string> => confine(cwd, given);
+  const readOnly = { effect: 'pure', sessionBound: false } as const;
+  const changing = { effect: 'irreversible', sessionBound: true } as const;
+  return [
+    builtin('files', {
+      name: 'read_file', ...readOnly,
+      description: 'Reads a text file (UTF-8), or gives an image to look at.',
+      input: z.object({
+        path: file,
+        first_line: z.number().int().min(1).optional().describe('The first line to give, from 1.'),
+        lines: z.number().int().min(1).optional().describe('How many lines to give.'),
+      }),
+      run: async (args) => told(args.path, async () => readText(await find(args.path), args)),
+    }),
+    builtin('files', {
+      name: 'write_file', ...changing,
+      description: 'Writes a text file, replacing what was there; folders above it are made.',
+      input: z.object({ path: file, content: z.string(), append: z.boolean().default(false).describe('Add to the end instead of replacing.') }),
+      run: (args) => told(args.path, async () => {
+        const target = await find(args.path);
+        await mkdir(path.dirname(target), { recursive: true });
+        await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
+        return { response: `${args.append ? 'Added' : 'Wrote'} ${Buffer.byteLength(args.content)} bytes.` };
+      }),
+    }),
+    builtin('files', {
+      name: 'edit_file', ...changing,
+      description: 'Replaces a piece of text in a file. The piece must occur exactly once, unless `all` is set.',
+      input: z.object({ path: file, find: z.string().min(1), replace: z.string(), all: z.boolean().default(false) }),
+      run: (args) => told(args.path, async () => {
+        const target = await find(args.path);
+        const before = await textOf(target);
+        const pieces = before.split(args.find);
+        const count = pieces.length - 1;
+        if (count === 0) throw new ClassedError('tool_error', `The text to replace does not occur in ${args.path}.`);
+        if (count > 1 && !args.all) throw new ClassedError('tool_error', `The text to replace occurs ${count} times in ${args.path}. Give more of what is around it, or set \`all\`.`);
+        await writeFile(target, pieces.join(args.replace));
+        return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
+      }),
+    }),
+    builtin('files', {
+      name: 'list_files', ...readOnly,
+      description: 'Lists a folder: names, kinds and sizes.',
+      input: z.object({ path: z.string().default('.').describe('A folder, relative to the working directory.'), recursive: z.boolean().default(false) }),
+      run: (args) => told(args.path, async () => list(await find(args.path), args.recursive)),
+    }),
+    builtin('files', {
+      name: 'delete_file', ...changing,
+      description: 'Deletes a file, or a folder that is empty.',
+      input: z.object({ path: file }),
+      run: (args) => told(args.path, async () => {
+        const target = await confineEntry(cwd, args.path);
+        if ((await lstat(target)).isDirectory()) await rmdir(target);
+        else await unlink(target);
+        return { response: `Deleted ${args.path}.` };
+      }),
+    }),
+  ];
+}
+
+async function readText(target: string, range: { readonly first_line?: number | undefined; readonly lines?: number | undefined }): Promise<ToolOutcome> {
+  const mime = IMAGES[path.extname(target).toLowerCase()];
+  if (mime !== undefined) {
+    const { size } = await stat(target);
+    if (size > LARGEST_IMAGE) throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${LARGEST_IMAGE} are not given.`);
+    return { response: `An image of ${size} bytes.`, parts: [{ type: 'blob', mime_type: mime, modality: 'image', content: (await readFile(target)).toString('base64') }] };
+  }
+  const text = await textOf(target);
+  if (range.first_line === undefined && range.lines === undefined) return textResponse({ text });
+  const first = (range.first_line ?? 1) - 1;
+  return textResponse({ text: text.split('\n').slice(first, range.lines === undefined ? undefined : first + range.lines).join('\n') });
+}
+
+async function textOf(target: string): Promise<string> {
+  const found = await stat(target);
+  if (found.isDirectory()) throw new ClassedError('tool_error', 'This is a folder; list_files shows what is in it.');
+  if (found.size > LARGEST_READ) throw new ClassedError('tool_error', `The file has ${found.size} bytes; more than ${LARGEST_READ} are not read at once.`);
+  const bytes = await readFile(target);
+  if (bytes.subarray(0, 8192).includes(0)) throw new ClassedError('tool_error', `This is no text file (${found.size} bytes).`);
+  return bytes.toString('utf8');
+}
+
+async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {
+  const entries: { path: string; kind: string; bytes?: number }[] = [];
+  const waiting = [folder];
+  let more = false;
+  for (let next = waiting.shift(); next !== undefined && !more; next = waiting.shift()) {
+    for (const entry of (await readdir(next, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (entries.length >= MOST_ENTRIES) {
+        more = true;
+        break;
+      }
+      const full = path.join(next, entry.name);
+      const name = path.relative(folder, full).split(path.sep).join('/');
+      if (entry.isDirectory()) {
+        entries.push({ path: name, kind: 'folder' });
+        if (recursive) waiting.push(full);
+      } else if (entry.isFile()) {
+        entries.push({ path: name, kind: 'file', bytes: (await stat(full)).size });
+      } else {
+        entries.push({ path: name, kind: entry.isSymbolicLink() ? 'link' : 'other' });
+      }
+    }
+  }
+  return { response: { entries, ...(more ? { more: true } : {}) } };
+}
+
+/** What the file system refuses, in words for a model. */
+async function told(given: string, act: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof ClassedError) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const text = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+    throw new ClassedError('tool_error', `${given}: ${text}`, { cause: error });
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of the path is a file, not a folder',
+  EISDIR: 'this is a folder',
+  ENOTEMPTY: 'the folder is not empty',
+  EACCES: 'access is denied',
+  EPERM: 'this is not permitted',
+  ENOSPC: 'the disk is full',
+  ENAMETOOLONG: 'the name is too long',
+};

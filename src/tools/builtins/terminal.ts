@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import type { ToolEnvironment } from '../environment.ts';
+import { shellCommand } from '../processes/processTree.ts';
+import { runProcess } from '../processes/runProcess.ts';
+import { builtin } from './builtinHost.ts';
+import type { BuiltinTool } from './builtinHost.ts';
+import { processOutcome } from './processOutcome.ts';
+
+const SHELL = process.platform === 'win32' ? 'cmd.exe' : '/bin/sh';
+
+/** `execute_command`: a command line in the platform's shell, in the rollout's working directory. */
+export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
+  const { cwd, pools: { env, processGroups } } = environment;
+  return [builtin('terminal', {
+    name: 'execute_command',
+    description: `Runs a command line with ${SHELL} in the working directory and gives its exit code and what it wrote to stdout and stderr. Each call starts a new shell: \`cd\` and variables do not last, and processes left in the background are ended.`,
+    input: z.object({
+      command: z.string().min(1).describe('The command line.'),
+      timeout: z.number().positive().max(3600).optional().describe('Seconds after which it is stopped; what it wrote until then is given.'),
+    }),
+    effect: 'irreversible',
+    sessionBound: true,
+    run: async ({ command, timeout }, { signal }) => processOutcome(await runProcess({
+      ...shellCommand(command, env), cwd, env, signal, processGroups,
+      timeoutMs: timeout === undefined ? undefined : timeout * 1000,
+    })),
+  })];
+}

@@ -1,0 +1,116 @@
+import { StudioError } from '../common/errors.ts';
+import type { SubmittedTools } from '../config/submission.ts';
+import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import { openBuiltin } from './builtins/open.ts';
+import type { ToolEnvironment } from './environment.ts';
+import { openMcp } from './mcp/mcpHost.ts';
+import { openModule } from './modules/moduleHost.ts';
+
+/**
+ * All tools of an agent for one rollout. Secrets are put into the entries before.
+ * Throws StudioError `config` (a module that cannot be loaded, a tool twice) or `unavailable` (an MCP server that
+ * does not come up); what was opened until then is closed again.
+ */
+export async function openTools(entries: readonly SubmittedTools[], environment: ToolEnvironment): Promise<ToolHost> {
+  const opened = await Promise.allSettled(entries.map((entry) => open(entry, environment)));
+  const hosts = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  try {
+    for (const result of opened) {
+      if (result.status === 'rejected') throw result.reason;
+    }
+    refuseCollisions(hosts);
+    return new MergedHost(hosts);
+  } catch (error) {
+    await closeAll(hosts);
+    throw error;
+  }
+}
+
+function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<ToolHost> {
+  switch (entry.kind) {
+    case 'module':
+      return openModule(entry.module, environment);
+    case 'mcp':
+      return openMcp(entry, environment);
+    case 'builtin':
+      return Promise.resolve(openBuiltin(entry.name, environment));
+  }
+}
+
+/** Throws StudioError `config` when two tools have one name. */
+function refuseCollisions(hosts: readonly ToolHost[]): void {
+  const seen = new Map<string, ToolSpec>();
+  for (const spec of hosts.flatMap((host) => host.specs)) {
+    const other = seen.get(spec.name);
+    if (other !== undefined) {
+      throw new StudioError('config', `Two tools have the name "${spec.name}": one of ${origin(other)}, one of ${origin(spec)}.`, {
+        mend: 'Rename one, or take in only some tools of an MCP server with its `tools:` list.',
+      });
+    }
+    seen.set(spec.name, spec);
+  }
+}
+
+function origin(spec: ToolSpec): string {
+  switch (spec.from.kind) {
+    case 'module':
+      return spec.from.name;
+    case 'mcp':
+      return `the MCP server "${spec.from.name}"`;
+    case 'builtin':
+      return `the built-in ${spec.from.name}`;
+    case 'world':
+      return `the world ${spec.from.name}`;
+  }
+}
+
+/** Ends all of them, whatever one of them throws. */
+async function closeAll(hosts: readonly ToolHost[]): Promise<void> {
+  await Promise.allSettled(hosts.map((host) => host.close()));
+}
+
+/** Several hosts as one. A server may tell of new tools while it runs, so names are looked up anew when lists changed. */
+class MergedHost implements ToolHost {
+  readonly #hosts: readonly ToolHost[];
+  #lists: readonly (readonly ToolSpec[])[] = [];
+  #specs: readonly ToolSpec[] = [];
+  #byName = new Map<string, ToolHost>();
+
+  constructor(hosts: readonly ToolHost[]) {
+    this.#hosts = hosts;
+  }
+
+  get specs(): readonly ToolSpec[] {
+    this.#refresh();
+    return this.#specs;
+  }
+
+  call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
+    this.#refresh();
+    const host = this.#byName.get(call.name);
+    if (host === undefined) return Promise.reject(new ClassedError('unknown_tool', `There is no tool "${call.name}".`));
+    return host.call(call, context);
+  }
+
+  close(): Promise<void> {
+    return closeAll(this.#hosts);
+  }
+
+  #refresh(): void {
+    const lists = this.#hosts.map((host) => host.specs);
+    if (lists.length === this.#lists.length && lists.every((list, i) => list === this.#lists[i])) return;
+    this.#lists = lists;
+    this.#byName = new Map();
+    const specs: ToolSpec[] = [];
+    this.#hosts.forEach((host, i) => {
+      for (const spec of lists[i] ?? []) {
+        // A collision that comes later: the first keeps the name.
+        if (this.#byName.has(spec.name)) continue;
+        this.#byName.set(spec.name, host);
+        specs.push(spec);
+      }
+    });
+    this.#specs = specs;
+  }
+}

@@ -1,0 +1,114 @@
+import { hashOf } from '../../common/hash.ts';
+import type { ProcessGroups } from '../environment.ts';
+import { ConnectionLost, McpConnection } from './connection.ts';
+import type { McpEntry } from './connection.ts';
+
+export interface McpConnectionsOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly processGroups: ProcessGroups;
+  /** Where shared servers on stdio run when their entry does not say. */
+  readonly cwd: string;
+}
+
+/** A shared connection that nobody uses is kept this long for the next rollout. */
+const IDLE_MS = 30_000;
+const ATTEMPTS = 2;
+
+/** A server that all rollouts of a worker talk to over one connection; connected again when that was lost. */
+export class SharedServer {
+  readonly #entry: McpEntry;
+  readonly #options: McpConnectionsOptions;
+  #connection: Promise<McpConnection> | undefined;
+  #users = 0;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(entry: McpEntry, options: McpConnectionsOptions) {
+    this.#entry = entry;
+    this.#options = options;
+  }
+
+  /** The connection, made anew where it is lost. Throws as `McpConnection.open`, or ConnectionLost. */
+  async connection(): Promise<McpConnection> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      // Whoever comes first connects; the others find its promise.
+      const promise = this.#connection ??= this.#open();
+      const connection = await promise.catch((error: unknown) => {
+        this.#forget(promise);
+        throw error;
+      });
+      if (connection.lost === undefined) return connection;
+      this.#forget(promise);
+      void connection.close();
+    }
+    throw new ConnectionLost('it ends as soon as it is connected to', true);
+  }
+
+  use(): void {
+    this.#users += 1;
+    clearTimeout(this.#idle);
+  }
+
+  release(): void {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    this.#idle = setTimeout(() => { void this.close(); }, IDLE_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const connection = await this.#connection?.catch(() => undefined);
+    this.#connection = undefined;
+    await connection?.close();
+  }
+
+  #forget(promise: Promise<McpConnection>): void {
+    if (this.#connection === promise) this.#connection = undefined;
+  }
+
+  #open(): Promise<McpConnection> {
+    return McpConnection.open({
+      entry: this.#entry, cwd: this.#options.cwd, env: this.#options.env, processGroups: this.#options.processGroups,
+      // It speaks to all rollouts at once, so to none of them.
+      onLog: () => undefined,
+    });
+  }
+}
+
+/** The MCP connections of one worker. */
+export class McpConnections {
+  readonly #options: McpConnectionsOptions;
+  readonly #shared = new Map<string, SharedServer>();
+  /** Of single rollouts. */
+  readonly #own = new Set<McpConnection>();
+
+  constructor(options: McpConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** The shared server of an entry. The caller uses and releases it. */
+  shared(entry: McpEntry): SharedServer {
+    const key = hashOf({ server: entry.server, name: entry.name });
+    let server = this.#shared.get(key);
+    if (server === undefined) {
+      server = new SharedServer(entry, this.#options);
+      this.#shared.set(key, server);
+    }
+    return server;
+  }
+
+  /** A connection of one rollout alone, closed with the worker at the latest. */
+  async open(entry: McpEntry, cwd: string, onLog: (text: string) => void): Promise<McpConnection> {
+    const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups: this.#options.processGroups, onLog });
+    this.#own.add(connection);
+    return connection;
+  }
+
+  async end(connection: McpConnection): Promise<void> {
+    this.#own.delete(connection);
+    await connection.close();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...[...this.#shared.values()].map((server) => server.close()), ...[...this.#own].map((connection) => this.end(connection))]);
+  }
+}

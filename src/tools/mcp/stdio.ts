@@ -1,0 +1,164 @@
+import type { ChildProcess } from 'node:child_process';
+import { PassThrough } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/client';
+import spawn from 'cross-spawn';
+import type { ProcessGroups } from '../environment.ts';
+import { LastLines } from '../processes/output.ts';
+import { killTree, OWN_GROUP } from '../processes/processTree.ts';
+
+export interface StdioServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment of the process. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+/** A larger message is more than any tool result we keep, in base64. */
+const LARGEST_MESSAGE = 96 * 1024 * 1024;
+/** A server that was asked to end, by closing its input, has this long. */
+const CLOSE_MS = 300;
+/** After its exit, what it wrote before is waited for this long. */
+const DRAIN_MS = 200;
+const STDERR_LINES = 10;
+
+/**
+ * MCP over the standard input and output of a process in a group of its own: closing it, or its death, ends all of
+ * the group. (The SDK's own transport ends the one process only.)
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  /** With `pid` the mark by which the SDK knows a transport as stdio. */
+  readonly stderr = new PassThrough();
+  /** How the process ended, for people; undefined while it runs. */
+  ending: string | undefined;
+  readonly #server: StdioServer;
+  readonly #groups: ProcessGroups;
+  readonly #onStderr: (text: string) => void;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: LARGEST_MESSAGE });
+  readonly #lines = new LastLines();
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> | undefined;
+
+  constructor(server: StdioServer, groups: ProcessGroups, onStderr: (text: string) => void) {
+    this.#server = server;
+    this.#groups = groups;
+    this.#onStderr = onStderr;
+    this.stderr.resume();
+  }
+
+  get command(): string {
+    return this.#server.command;
+  }
+
+  /** Whether the process came to life at all. */
+  get started(): boolean {
+    return this.pid !== null;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  start(): Promise<void> {
+    const { command, args, env, cwd } = this.#server;
+    const child = spawn(command, [...args], { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: OWN_GROUP, windowsHide: true });
+    this.#child = child;
+    const { pid } = child;
+    if (pid !== undefined) this.#groups.add(pid);
+    const decoder = new StringDecoder('utf8');
+    child.stderr?.on('data', (chunk: Buffer) => {
+      const text = decoder.write(chunk);
+      this.#lines.push(text);
+      this.#onStderr(text);
+    });
+    child.stdout?.on('data', (chunk: Buffer) => { this.#read(chunk); });
+    // A pipe to a dead server: its exit says the same.
+    child.stdin?.on('error', () => undefined);
+    this.#exited = new Promise((resolve) => {
+      let how = '';
+      const done = (): void => {
+        this.#ended(how);
+        resolve();
+      };
+      child.on('exit', (code, signal) => {
+        how = signal === null ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`;
+        // What it started may live on and hold its pipes.
+        this.#kill();
+        setTimeout(done, DRAIN_MS).unref();
+      });
+      // Its last messages and lines have been read.
+      child.on('close', done);
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        this.#ended(error.code === 'ENOENT' ? 'could not be started: there is no such program' : `could not be started: ${error.message}`);
+        resolve();
+      });
+    });
+    return new Promise((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin?.writable !== true) return Promise.reject(new Error('The server has ended.'));
+    return new Promise((resolve, reject) => {
+      stdin.write(serializeMessage(message), (error) => {
+        if (error === null || error === undefined) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || this.#exited === undefined) return;
+    child.stdin?.end();
+    const timer = setTimeout(() => { this.#kill(); }, CLOSE_MS);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      // Beyond the size of any message: there is no way back into step with it.
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      this.#kill();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        // A line that is no message: some servers print there. The next line may be one.
+        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+  }
+
+  #kill(): void {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) killTree(pid);
+  }
+
+  #ended(how: string): void {
+    if (this.ending !== undefined) return;
+    const lines = this.#lines.last(STDERR_LINES);
+    this.ending = lines === '' ? how : `${how}; its last lines were:\n${lines}`;
+    const pid = this.#child?.pid;
+    if (pid !== undefined) this.#groups.remove(pid);
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+    this.#buffer.clear();
+    this.onclose?.();
+  }
+}

@@ -1,0 +1,86 @@
+import { StudioError } from '../../common/errors.ts';
+import type { SubmittedModule } from '../../config/submission.ts';
+import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
+import { ClassedError } from '../../trace/classedError.ts';
+import type { Part } from '../../trace/schema.ts';
+import type { ToolEnvironment } from '../environment.ts';
+import { jsonResponse, textResponse } from '../outcome.ts';
+import { classed, readChanges } from './errors.ts';
+import { LateLog } from './lateLog.ts';
+import type { ModulePool } from './modulePool.ts';
+import type { Operation } from './protocol.ts';
+import { toolSpecs } from './toolSpecs.ts';
+import type { Answer, Sinks, WorkerThread } from './workerThread.ts';
+
+/** The tools that a user's module exports, for one rollout. Throws StudioError `config` when it cannot be loaded. */
+export async function openModule(module: SubmittedModule, environment: ToolEnvironment): Promise<ToolHost> {
+  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
+  const loaded = await pool.load();
+  const problems = loaded.problems.length === 0 && loaded.tools.length === 0
+    ? ['exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio'] : loaded.problems;
+  if (problems.length > 0) {
+    throw new StudioError('config', problems.map((problem) => `${module.file}: ${problem}`).join('\n'));
+  }
+  return new ModuleHost(pool, toolSpecs(loaded.tools, pool.mapper, { kind: 'module', name: module.file }, 'irreversible'), environment);
+}
+
+class ModuleHost implements ToolHost {
+  readonly specs: readonly ToolSpec[];
+  readonly #pool: ModulePool;
+  readonly #cwd: string;
+  readonly #late: LateLog;
+  /** Keeps its state in the module's variables: has a thread of its own. */
+  readonly #session: boolean;
+  #thread: Promise<WorkerThread> | undefined;
+  #closed = false;
+
+  constructor(pool: ModulePool, specs: readonly ToolSpec[], environment: ToolEnvironment) {
+    this.#pool = pool;
+    this.specs = specs;
+    this.#cwd = environment.cwd;
+    this.#late = new LateLog(environment.onLog?.bind(environment));
+    this.#session = specs.some((spec) => spec.sessionBound);
+  }
+
+  async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
+    const spec = this.specs.find((candidate) => candidate.name === call.name);
+    if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
+    if (this.#closed) throw new ClassedError('cancelled', 'The rollout has ended.');
+    const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
+    const sinks = this.#late.sinks(context);
+    try {
+      return outcomeOf(await this.#run(op, sinks, spec.effect === 'pure'));
+    } catch (error) {
+      throw classed(error, { mapper: this.#pool.mapper, signal: context.signal, thrown: 'tool_error', lost: this.#session ? 'tool_error' : 'infrastructure', place: spec.place });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#late.close();
+    const thread = await this.#thread?.catch(() => undefined);
+    if (thread !== undefined) await this.#pool.give(thread, false);
+  }
+
+  async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
+    if (!this.#session) return this.#pool.run(op, sinks, repeatable);
+    this.#thread ??= this.#pool.take(true);
+    return (await this.#thread).run(op, sinks);
+  }
+}
+
+/** What a tool's answer tells the model and the log. Throws ClassedError. */
+export function outcomeOf(answer: Answer): ToolOutcome {
+  const response = answer.form === 'text' ? textResponse(answer) : jsonResponse(answer);
+  if (answer.files === undefined && answer.changes === undefined) return response;
+  return {
+    ...response,
+    ...(answer.files === undefined ? {} : { parts: answer.files.map(filePart) }),
+    ...(answer.changes === undefined ? {} : { changes: readChanges(answer.changes) }),
+  };
+}
+
+function filePart(file: { mime_type: string; content: string }): Part {
+  const modality = /^(image|audio|video)\//.exec(file.mime_type)?.[1];
+  return { type: 'blob', mime_type: file.mime_type, content: file.content, ...(modality === undefined ? {} : { modality }) };
+}

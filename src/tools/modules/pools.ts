@@ -1,0 +1,76 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { StudioError } from '../../common/errors.ts';
+import type { SubmittedModule } from '../../config/submission.ts';
+import { MemoryWatch } from './memoryWatch.ts';
+import { ModulePool } from './modulePool.ts';
+import { StackMapper } from './userStack.ts';
+
+export interface ModulePoolsOptions {
+  /** Where bundles are laid for threads to load. */
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Threads per module that calls without session share at most. */
+  readonly threads: number;
+  /** Heap and buffers of one thread. */
+  readonly memoryMb: number;
+  /** Told when a thread cannot be ended. */
+  onStuck(text: string): void;
+}
+
+/** The modules of one worker, each loaded at its first use. */
+export class ModulePools {
+  readonly #options: ModulePoolsOptions;
+  readonly #watch: MemoryWatch;
+  readonly #pools = new Map<string, Promise<ModulePool>>();
+
+  constructor(options: ModulePoolsOptions) {
+    this.#options = options;
+    this.#watch = new MemoryWatch(options.memoryMb * 1024 * 1024);
+  }
+
+  /** The pool of a module. `readBlob` is asked once per module. */
+  get(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
+    const key = `${module.file}\n${module.bundle}`;
+    let pool = this.#pools.get(key);
+    if (pool === undefined) {
+      pool = this.#open(module, readBlob);
+      this.#pools.set(key, pool);
+      // What failed may work for the next rollout: a blob that could not be read is no fault of the module.
+      pool.catch(() => this.#pools.delete(key));
+    }
+    return pool;
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#pools.values());
+    const pools = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    await Promise.all(pools.map((pool) => pool.close()));
+  }
+
+  async #open(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
+    const [code, map] = await Promise.all([readBlob(module.bundle), readBlob(module.map)]);
+    const file = await this.#lay(module.bundle, code);
+    const url = pathToFileURL(file).href;
+    return new ModulePool({
+      file: module.file, url, mapper: new StackMapper(map, url),
+      env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
+      watch: this.#watch, onStuck: (text) => { this.#options.onStuck(text); },
+    });
+  }
+
+  /** Lays a bundle under its own hash. Several workers may do so at once. */
+  async #lay(sha: string, code: Uint8Array): Promise<string> {
+    if (createHash('sha256').update(code).digest('hex') !== sha) throw new StudioError('storage', `The bundle ${sha} is damaged: its bytes have another hash.`);
+    const file = path.join(this.#options.directory, `${sha}.mjs`);
+    const there = await stat(file).catch(() => undefined);
+    if (there?.size === code.length) return file;
+    await mkdir(this.#options.directory, { recursive: true });
+    const temporary = `${file}.${randomUUID()}`;
+    await writeFile(temporary, code);
+    await rename(temporary, file);
+    return file;
+  }
+}

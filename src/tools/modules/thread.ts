@@ -1,0 +1,209 @@
+/**
+ * The thread that runs a user's module: loads its bundle, then does what the host asks (protocol.ts).
+ * It starts once per module and rollout at most, so it imports little.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
+import type { FromThread, Operation, Thrown, ThreadStart, ToThread } from './protocol.ts';
+import { guard } from './threadGuards.ts';
+import { CallOutput } from './threadOutput.ts';
+import { encodeJson, encodeResult, ResultError } from './threadResult.ts';
+import { ArgumentsError, checkArguments, readTools, sessionProblem } from './threadTools.ts';
+import type { Tools } from './threadTools.ts';
+
+/** What belongs to one operation: found again from its timers and promises. */
+interface Running {
+  readonly id: number;
+  readonly abort: AbortController;
+  readonly output: CallOutput;
+  progressAt: number;
+}
+
+type Done = Omit<Extract<FromThread, { type: 'done' }>, 'type' | 'id' | 'printed'>;
+
+/** In a world, an operation that failed may have changed something before. */
+class Failed extends Error {
+  readonly changes: string | undefined;
+  constructor(cause: unknown, changes: string | undefined) {
+    super('failed', { cause });
+    this.changes = changes;
+  }
+}
+
+const PROGRESS_MS = 100;
+const NOTHING: Done = { text: 'null', form: 'json' };
+
+if (parentPort === null) throw new Error('This file runs in a worker thread.');
+const port = parentPort;
+const running = new Map<number, Running>();
+const current = new AsyncLocalStorage<Running>();
+const outside = newRunning(0);
+const env = Object.freeze({ ...process.env }) as Record<string, string>; // in a thread it holds what the host gave, no undefined
+
+let exported: Record<string, unknown> = {};
+let tools: Tools = { byName: new Map(), wire: [], problems: [] };
+let world: { session: WorldSession; tools: Tools } | undefined;
+
+function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer);
+}
+
+function newRunning(id: number): Running {
+  const output = new CallOutput(
+    (printed) => { send({ type: 'print', id, printed }); },
+    () => { leave('printed without end'); },
+  );
+  return { id, abort: new AbortController(), output, progressAt: 0 };
+}
+
+/** Tells the host who ends the thread, then ends it. */
+function leave(how: string): never {
+  send({ type: 'exit', id: current.getStore()?.id ?? 0, how, stack: new Error('exit').stack ?? '' });
+  return exit(0);
+}
+
+function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
+  if (value instanceof ArgumentsError) return { kind: 'invalid', message: value.message };
+  if (value instanceof ResultError) return { kind: 'result', message: value.message };
+  if (value instanceof Error) {
+    const cause = value.cause instanceof Error ? ` (cause: ${value.cause.message})` : '';
+    return { kind, message: `${value.message === '' ? value.name : value.message}${cause}`, ...(value.stack === undefined ? {} : { stack: value.stack }) };
+  }
+  let text: string;
+  try {
+    text = typeof value === 'string' ? value : encodeJson(value, 'It threw');
+  } catch {
+    text = Object.prototype.toString.call(value);
+  }
+  return { kind, message: `It threw ${text}` };
+}
+
+async function load(): Promise<void> {
+  const { url } = workerData as ThreadStart; // given by our own host
+  try {
+    exported = await import(url) as Record<string, unknown>;
+    tools = readTools(exported);
+    send({ type: 'ready', tools: JSON.stringify(tools.wire), exports: Object.keys(exported), problems: tools.problems });
+  } catch (error) {
+    send({ type: 'failed', error: describe(error) });
+  }
+}
+
+async function operate(op: Operation, call: Running): Promise<Done> {
+  switch (op.kind) {
+    case 'call':
+      return callTool(op, call);
+    case 'open':
+      return openWorld(op);
+    case 'verify': {
+      const { session } = openedWorld();
+      if (session.verify === undefined) throw new Error('This world has no verify.');
+      return encodeResult(await session.verify({ answer: op.answer, expected: op.expected, state: session.state }));
+    }
+    case 'snapshot': {
+      const bytes = await openedWorld().session.snapshot?.();
+      if (!(bytes instanceof Uint8Array)) throw new ResultError('snapshot must return a Uint8Array.');
+      // A copy that is ours to give away: the user's may be a view of something that lives on.
+      return { ...NOTHING, snapshot: new Uint8Array(bytes) };
+    }
+    case 'close': {
+      const closing = world?.session;
+      world = undefined;
+      await closing?.close?.();
+      return NOTHING;
+    }
+    case 'export': {
+      const target = exported[op.name];
+      if (typeof target !== 'function') throw new Error(`The module exports no function "${op.name}".`);
+      return encodeResult(await (target as (...args: readonly unknown[]) => unknown)(...op.args));
+    }
+  }
+}
+
+async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running): Promise<Done> {
+  const tool = (world?.tools ?? tools).byName.get(op.name);
+  if (tool === undefined) throw new Error(`There is no tool "${op.name}".`);
+  try {
+    const args = await checkArguments(tool, op.args);
+    const result = encodeResult(await tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call))); // checked by the schema right above
+    return { ...result, ...(await changes()) };
+  } catch (error) {
+    const told = await changes().catch((): { changes?: string } => ({}));
+    throw new Failed(error, told.changes);
+  }
+}
+
+async function changes(): Promise<{ changes?: string }> {
+  const found = await world?.session.diff?.();
+  return found === undefined || found.length === 0 ? {} : { changes: encodeJson(found, 'diff returned') };
+}
+
+function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): ToolContext {
+  return {
+    signal: call.abort.signal,
+    seed: op.seed,
+    cwd: op.cwd,
+    env,
+    state: world?.session.state,
+    log: (text) => { call.output.print('out', `${text}\n`); },
+    progress: (text) => {
+      if (text !== undefined) call.output.print('out', `${text}\n`);
+      const now = performance.now();
+      if (now - call.progressAt < PROGRESS_MS) return;
+      call.progressAt = now;
+      send({ type: 'progress', id: call.id });
+    },
+  };
+}
+
+async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<Done> {
+  const open = exported['open'];
+  if (typeof open !== 'function') throw new Error('A world\'s module must export a function `open`.');
+  const session = await (open as OpenWorld)(op.task, op.seed, op.from);
+  const problem = sessionProblem(session);
+  if (problem !== undefined) throw new ResultError(problem);
+  const found = readTools(session.tools);
+  if (found.problems.length > 0) throw new ResultError(found.problems.join('\n'));
+  world = { session, tools: found };
+  return {
+    text: JSON.stringify({ tools: found.wire, verify: session.verify !== undefined, snapshot: session.snapshot !== undefined }),
+    form: 'json',
+  };
+}
+
+function openedWorld(): { session: WorldSession; tools: Tools } {
+  if (world === undefined) throw new Error('No world is open.');
+  return world;
+}
+
+async function run(id: number, op: Operation): Promise<void> {
+  const call = newRunning(id);
+  running.set(id, call);
+  let answer: FromThread;
+  try {
+    answer = { type: 'done', id, ...(await current.run(call, operate, op, call)) };
+  } catch (error) {
+    const failed = error instanceof Failed ? error : undefined;
+    answer = { type: 'error', id, error: describe(failed === undefined ? error : failed.cause), ...(failed?.changes === undefined ? {} : { changes: failed.changes }) };
+  }
+  running.delete(id);
+  const printed = call.output.take();
+  const whole: FromThread = printed === undefined ? answer : { ...answer, printed };
+  send(whole, whole.type === 'done' && whole.snapshot !== undefined ? [whole.snapshot.buffer] : []);
+}
+
+const exit = guard({
+  leave,
+  print: (stream, text) => { (current.getStore() ?? outside).output.print(stream, text); },
+  late: (error) => { send({ type: 'late', id: current.getStore()?.id ?? 0, error: describe(error) }); },
+});
+port.on('message', (message: ToThread) => {
+  if (message.type === 'run') {
+    void run(message.id, message.op);
+    return;
+  }
+  send({ type: 'aborting', id: message.id });
+  running.get(message.id)?.abort.abort();
+});
+await load();

@@ -1,0 +1,39 @@
+/** In the thread: what user code could do to its thread and to the worker, turned into something that can be told. */
+import { syncBuiltinESMExports } from 'node:module';
+
+export interface Guards {
+  /** Tells who ends the thread, then ends it. */
+  leave(how: string): never;
+  print(stream: 'out' | 'err', text: string): void;
+  /** What was thrown outside of any call's promise. */
+  late(error: unknown): void;
+}
+
+/** Puts the guards in place; gives what really ends the thread. */
+export function guard(guards: Guards): (code: number) => never {
+  const exit = process.exit.bind(process);
+  const kill = process.kill.bind(process);
+  process.exit = ((code?: number) => guards.leave(`called process.exit(${code ?? ''})`));
+  process.abort = () => guards.leave('called process.abort()');
+  process.kill = (pid, signal) => {
+    // A thread has its process's id: this would end the worker with all its rollouts.
+    if (Math.abs(pid) === process.pid || pid === 0) guards.leave(`called process.kill on its own process`);
+    return kill(pid, signal);
+  };
+  process.stdout.write = printer((text) => { guards.print('out', text); });
+  process.stderr.write = printer((text) => { guards.print('err', text); });
+  process.on('uncaughtException', (error) => { guards.late(error); });
+  process.on('unhandledRejection', (error) => { guards.late(error); });
+  // Also for those who import { exit } from 'node:process'.
+  syncBuiltinESMExports();
+  return exit;
+}
+
+function printer(print: (text: string) => void): typeof process.stdout.write {
+  return (chunk: string | Uint8Array, encoding?: BufferEncoding | ((error?: Error | null) => void), done?: (error?: Error | null) => void): boolean => {
+    print(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    const callback = typeof encoding === 'function' ? encoding : done;
+    if (callback !== undefined) queueMicrotask(() => { callback(); });
+    return true;
+  };
+}

@@ -1,0 +1,69 @@
+/** In the thread: what user code prints, by call. */
+import { FLOOD_CHARS, PRINT_CHARS } from './limits.ts';
+
+export type Printed = ['out' | 'err', string];
+
+const BATCH_CHARS = 16 * 1024;
+const BATCH_MS = 50;
+
+/** What one call prints: in batches, up to a limit. */
+export class CallOutput {
+  readonly #send: (printed: Printed[]) => void;
+  readonly #flood: () => void;
+  #waiting: Printed[] = [];
+  #waitingChars = 0;
+  #chars = 0;
+  #dropped = 0;
+  #sentAt = performance.now();
+  #scheduled = false;
+
+  /** `flood` is called once a call has printed beyond all measure. */
+  constructor(send: (printed: Printed[]) => void, flood: () => void) {
+    this.#send = send;
+    this.#flood = flood;
+  }
+
+  print(stream: 'out' | 'err', text: string): void {
+    const before = this.#chars;
+    this.#chars += text.length;
+    if (this.#chars > FLOOD_CHARS && before <= FLOOD_CHARS) this.#flood();
+    const room = PRINT_CHARS - before;
+    if (room < text.length) this.#dropped += text.length - Math.max(0, room);
+    if (room <= 0) return;
+    const kept = room < text.length ? text.slice(0, room) : text;
+    const last = this.#waiting.at(-1);
+    if (last?.[0] === stream) last[1] += kept;
+    else this.#waiting.push([stream, kept]);
+    this.#waitingChars += kept.length;
+    // A call that never lets go of the thread still shows what it printed.
+    if (this.#waitingChars >= BATCH_CHARS || performance.now() - this.#sentAt >= BATCH_MS) this.#flush();
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.#flush();
+      });
+    }
+  }
+
+  /** What was not sent yet, with a line about what was dropped; undefined when there is nothing. */
+  take(): Printed[] | undefined {
+    if (this.#dropped > 0) {
+      this.#waiting.push(['err', `[${this.#dropped} more characters were printed; only the first ${PRINT_CHARS} of a call are kept]\n`]);
+      this.#dropped = 0;
+    }
+    if (this.#waiting.length === 0) return undefined;
+    const taken = this.#waiting;
+    this.#waiting = [];
+    this.#waitingChars = 0;
+    return taken;
+  }
+
+  #flush(): void {
+    this.#sentAt = performance.now();
+    if (this.#waiting.length === 0) return;
+    this.#send(this.#waiting);
+    this.#waiting = [];
+    this.#waitingChars = 0;
+  }
+}

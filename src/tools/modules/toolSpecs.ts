@@ -1,0 +1,22 @@
+import type { ToolSpec } from '../../rollout/ports.ts';
+import type { Effect } from '../../trace/schema.ts';
+import type { WireTool } from './protocol.ts';
+import type { StackMapper } from './userStack.ts';
+
+/** The tools of a module or a world as the rollout knows them. */
+export function toolSpecs(tools: readonly WireTool[], mapper: StackMapper, from: ToolSpec['from'], effect: Effect): ToolSpec[] {
+  return tools.map((tool) => {
+    const place = mapper.place(tool.defined);
+    return {
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.parameters,
+      effect: tool.effect ?? effect,
+      // A world's state can be had again, by its snapshot or by calling again; a module's variables cannot.
+      sessionBound: from.kind === 'module' && tool.session === true,
+      from,
+      ...(tool.timeout_seconds === undefined ? {} : { timeoutSeconds: tool.timeout_seconds }),
+      ...(place === undefined ? {} : { place }),
+    };
+  });
+}

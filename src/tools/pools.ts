@@ -1,0 +1,44 @@
+import { McpConnections } from './mcp/connections.ts';
+import { ModulePools } from './modules/pools.ts';
+import type { ProcessGroups, ToolPools } from './environment.ts';
+
+export interface ToolPoolsOptions {
+  /** A folder of the worker's own that exists: for bundles, and where shared servers run. */
+  readonly directory: string;
+  /** What tools see as their environment (`allowedEnvironment`). */
+  readonly env: Readonly<Record<string, string>>;
+  readonly processGroups: ProcessGroups;
+  /** Threads per module that calls without session share at most. */
+  readonly threads?: number;
+  /** Heap and buffers of one thread, in MB. */
+  readonly memoryMb?: number;
+  /**
+   * Told when a thread cannot be ended (V8 leaves the check for it out of some tight loops): it burns a core until
+   * its process ends, so the worker should give its rollouts back and exit.
+   */
+  readonly onStuck?: (text: string) => void;
+}
+
+const THREADS = 8;
+const MEMORY_MB = 512;
+
+/** What all rollouts of a worker share. Nothing is started before it is used. */
+export function createToolPools(options: ToolPoolsOptions): ToolPools {
+  const modules = new ModulePools({
+    directory: options.directory,
+    env: options.env,
+    threads: options.threads ?? THREADS,
+    memoryMb: options.memoryMb ?? MEMORY_MB,
+    onStuck: (text) => { options.onStuck?.(text); },
+  });
+  const connections = new McpConnections({ env: options.env, processGroups: options.processGroups, cwd: options.directory });
+  return {
+    env: options.env,
+    processGroups: options.processGroups,
+    modules,
+    connections,
+    close: async () => {
+      await Promise.all([modules.close(), connections.close()]);
+    },
+  };
+}

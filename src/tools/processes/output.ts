@@ -1,0 +1,48 @@
+import { StringDecoder } from 'node:string_decoder';
+import { KEPT_BYTES } from '../modules/limits.ts';
+
+/** Collects a process's output: its beginning is kept, the rest counted. */
+export class Output {
+  readonly #decoder = new StringDecoder('utf8');
+  readonly #kept: string[] = [];
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor(limit: number = KEPT_BYTES) {
+    this.#limit = limit;
+  }
+
+  /** Gives the text of this piece, of which perhaps not all is kept. */
+  push(chunk: Buffer): string {
+    const before = this.#bytes;
+    this.#bytes += chunk.length;
+    const text = this.#decoder.write(chunk);
+    if (before < this.#limit) this.#kept.push(before + chunk.length <= this.#limit ? text : text.slice(0, this.#limit - before));
+    return text;
+  }
+
+  get text(): string {
+    return this.#kept.join('');
+  }
+
+  /** UTF-8 bytes of the whole when `text` is less. */
+  get bytes(): number | undefined {
+    return this.#bytes > this.#limit ? this.#bytes : undefined;
+  }
+}
+
+/** The last lines of a process's output, for messages about its end. */
+export class LastLines {
+  #text = '';
+
+  push(text: string): void {
+    this.#text = (this.#text + text).slice(-KEPT_CHARS);
+  }
+
+  /** At most `count` lines, without empty ones at the end. */
+  last(count: number): string {
+    return this.#text.trimEnd().split('\n').slice(-count).join('\n');
+  }
+}
+
+const KEPT_CHARS = 4096;

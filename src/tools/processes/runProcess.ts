@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { ClassedError } from '../../trace/classedError.ts';
+import { abortedError } from '../aborted.ts';
+import type { ProcessGroups } from '../environment.ts';
+import { Output } from './output.ts';
+import { killTree, OWN_GROUP } from './processTree.ts';
+
+export interface ProcessRequest {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The arguments are put on the command line as they are (Windows only). */
+  readonly verbatim?: boolean;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Written to its standard input, which is then closed. */
+  readonly input?: string;
+  /** Ends it after so long; what it wrote until then is its result. */
+  readonly timeoutMs?: number | undefined;
+  /** Ends the process with all its children. */
+  readonly signal: AbortSignal;
+  readonly processGroups: ProcessGroups;
+}
+
+export interface ProcessResult {
+  /** null when a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly timedOut: boolean;
+  /** What it wrote to stdout and stderr, in the order it arrived. */
+  readonly output: Output;
+}
+
+/** What a child still holds open after its parent's exit is not waited for longer than this. */
+const DRAIN_MS = 200;
+
+/**
+ * Runs a process in a group of its own until it exits; whatever it left running is ended with it.
+ * Throws ClassedError: `tool_error` when it cannot be started, `timeout` or `cancelled` by the signal.
+ */
+export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
+  const { signal, processGroups } = request;
+  if (signal.aborted) throw abortedError(signal);
+  const child = spawn(request.file, [...request.args], {
+    cwd: request.cwd, env: { ...request.env }, stdio: ['pipe', 'pipe', 'pipe'], detached: OWN_GROUP, windowsHide: true,
+    ...(request.verbatim === true ? { windowsVerbatimArguments: true } : {}),
+  });
+  const { pid } = child;
+  if (pid !== undefined) processGroups.add(pid);
+  const output = new Output();
+  child.stdout.on('data', (chunk: Buffer) => { output.push(chunk); });
+  child.stderr.on('data', (chunk: Buffer) => { output.push(chunk); });
+  // It may exit without reading: its exit code says what happened.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(request.input ?? '');
+  const kill = (): void => {
+    if (pid !== undefined) killTree(pid);
+  };
+  let timedOut = false;
+  const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => {
+    timedOut = true;
+    kill();
+  }, request.timeoutMs);
+  const onAbort = (): void => { kill(); };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await new Promise<ProcessResult>((resolve, reject) => {
+      let exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
+      let drain: NodeJS.Timeout | undefined;
+      const finish = (): void => {
+        clearTimeout(drain);
+        if (exit === undefined) return;
+        if (signal.aborted) reject(abortedError(signal));
+        else resolve({ ...exit, timedOut, output });
+      };
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        reject(new ClassedError('tool_error', `${request.file} could not be started: ${error.code === 'ENOENT' ? 'there is no such program' : error.message}.`, { cause: error }));
+      });
+      child.on('exit', (code, exitSignal) => {
+        exit = { code, signal: exitSignal };
+        // Its children may live on and hold its pipes: they end with it.
+        kill();
+        drain = setTimeout(finish, DRAIN_MS);
+      });
+      child.on('close', finish);
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    if (pid !== undefined) processGroups.remove(pid);
+  }
+}

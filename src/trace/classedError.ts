@@ -1,0 +1,39 @@
+import type { Change, ErrorClass, Place, TraceError } from './schema.ts';
+
+/** An effect of a rollout that failed, with its class from the closed set. Thrown by models, tools and worlds. */
+export class ClassedError extends Error {
+  readonly class: ErrorClass;
+  readonly place: Place | undefined;
+  /** The stack of user code, already mapped to the user's source; not our own frames. */
+  readonly userStack: string | undefined;
+  /** What a world's tool had changed before it failed, when the world tells. */
+  readonly changes: readonly Change[] | undefined;
+
+  constructor(
+    errorClass: ErrorClass, message: string,
+    options: { cause?: unknown; place?: Place | undefined; stack?: string | undefined; changes?: readonly Change[] | undefined } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ClassedError';
+    this.class = errorClass;
+    this.place = options.place;
+    this.userStack = options.stack;
+    this.changes = options.changes;
+  }
+
+  toTrace(): TraceError {
+    return {
+      class: this.class,
+      message: this.message,
+      ...(this.userStack === undefined ? {} : { stack: this.userStack }),
+      ...(this.place === undefined ? {} : { place: this.place }),
+    };
+  }
+
+  /** Anything that was thrown as a ClassedError; what has no class yet gets `otherwise`. */
+  static from(thrown: unknown, otherwise: ErrorClass): ClassedError {
+    if (thrown instanceof ClassedError) return thrown;
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    return new ClassedError(otherwise, message, { cause: thrown });
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Whether two trajectories are the same: a hash over what the model said and what its tools gave.
+ *
+ * Definition. Every agent (by instance path; no path counts as '') has a list of turns. A turn is one sampled message:
+ * its parts in order, a tool call as name and arguments, without its id; then one outcome for each of its calls, in
+ * the order of the calls, whatever order the results came in: status, and the result (`tool.end.result`, else the
+ * response in the tool message). Results of calls that no sampled message asked for come in the order of their
+ * `tool.start`, at the end of the turn they fell into. The digest is sha256 over the canonical JSON of
+ * [path, sha256 of its turns] of all agents, by path.
+ *
+ * So ids, times, ordinals, seqs, usage, tokens, who answered (`source`) and the interleaving of agents and of
+ * parallel calls make no difference; messages that were only given do not count. Values count in the form they are
+ * stored in, so feed stored events, or always the same unstored form. Of a fork, feed the shared prefix first.
+ */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { hashOf } from '../common/hash.ts';
+import { canonicalJson, type Json } from '../common/json.ts';
+import type { EventOf, Part, TraceEvent, UnknownEvent } from './schema.ts';
+
+type Hash = ReturnType<typeof sha256.create>;
+
+interface Outcome {
+  readonly status: string;
+  readonly result: Json | undefined;
+}
+
+interface Agent {
+  readonly hash: Hash;
+  /** Calls of the open turn, in order. */
+  calls: { readonly id: string; outcome?: Outcome }[];
+  /** Outcomes of calls that the open turn's message did not ask for. */
+  others: { readonly seq: number; readonly outcome: Outcome }[];
+}
+
+export class Fingerprint {
+  readonly #agents = new Map<string, Agent>();
+  readonly #openCalls = new Map<number, { readonly agent: string; readonly call: string }>();
+  /** Responses of tool messages until their `tool.end` comes, by ordinal. */
+  readonly #responses = new Map<number, readonly Part[]>();
+
+  add(event: TraceEvent | UnknownEvent): void {
+    if ('unknown' in event) return;
+    switch (event.kind) {
+      case 'message':
+        if (event.data.origin === 'sampled') this.#turn(event);
+        else if (event.data.role === 'tool') this.#responses.set(event.data.m, event.data.parts);
+        return;
+      case 'tool.start':
+        this.#openCalls.set(event.seq, { agent: event.agent ?? '', call: event.data.call });
+        return;
+      case 'tool.end':
+        this.#outcome(event);
+        return;
+      default:
+    }
+  }
+
+  /** 64 hex digits for all that was added so far. More may be added afterwards. */
+  digest(): string {
+    const agents = [...this.#agents].map(([path, agent]): [string, string] => {
+      const hash = agent.hash.clone();
+      closeTurn({ ...agent, hash });
+      return [path, bytesToHex(hash.digest())];
+    });
+    return hashOf(agents.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #turn(event: EventOf<'message'>): void {
+    const agent = this.#agent(event.agent ?? '');
+    closeTurn(agent);
+    agent.calls = event.data.parts.flatMap((part) => (part.type === 'tool_call' ? [{ id: part.id }] : []));
+    agent.others = [];
+    update(agent.hash, event.data.parts.map(withoutId));
+  }
+
+  #outcome(event: EventOf<'tool.end'>): void {
+    const { status, result, m } = event.data;
+    const open = event.span === undefined ? undefined : this.#openCalls.get(event.span);
+    const outcome: Outcome = { status, result: result ?? responseOf(m === undefined ? undefined : this.#responses.get(m)) };
+    if (m !== undefined) this.#responses.delete(m);
+    if (event.span !== undefined) this.#openCalls.delete(event.span);
+    const agent = this.#agent(open?.agent ?? event.agent ?? '');
+    const call = agent.calls.find((candidate) => candidate.id === open?.call && candidate.outcome === undefined);
+    if (call === undefined) agent.others.push({ seq: event.span ?? event.seq, outcome });
+    else call.outcome = outcome;
+  }
+
+  #agent(path: string): Agent {
+    let agent = this.#agents.get(path);
+    if (agent === undefined) this.#agents.set(path, (agent = { hash: sha256.create(), calls: [], others: [] }));
+    return agent;
+  }
+}
+
+function closeTurn(agent: Agent): void {
+  if (agent.calls.length === 0 && agent.others.length === 0) return;
+  const others = agent.others.toSorted((a, b) => a.seq - b.seq).map((other) => other.outcome);
+  update(agent.hash, [agent.calls.map((call) => call.outcome ?? null), others]);
+}
+
+/** One line of canonical JSON; a line break cannot occur in it, so lines cannot run into each other. */
+function update(hash: Hash, value: unknown): void {
+  hash.update(utf8ToBytes(`${canonicalJson(value)}\n`));
+}
+
+function withoutId(part: Part): unknown {
+  switch (part.type) {
+    case 'tool_call':
+      return { type: part.type, name: part.name, arguments: part.arguments };
+    case 'tool_call_response':
+      return { type: part.type, response: part.response };
+    default:
+      return part;
+  }
+}
+
+function responseOf(parts: readonly Part[] | undefined): Json | undefined {
+  if (parts === undefined) return undefined;
+  const rest = parts.map(withoutId) as Json[]; // parts are JSON
+  const [first] = parts;
+  return parts.length === 1 && first?.type === 'tool_call_response' ? first.response : rest;
+}

@@ -1,0 +1,70 @@
+/** What happened to the world, by row: every change once, found by row and by seq. */
+import type { Json } from '../../common/json.ts';
+import type { Change, EventOf } from '../schema.ts';
+import { countUpTo } from './search.ts';
+
+/** A row of a table, or a file, that is no longer as it was at the start. */
+export interface ChangedRow {
+  readonly table?: string;
+  readonly file?: string;
+  readonly key: Json;
+  /** Against the state at the start. */
+  readonly op: Change['op'];
+  readonly before?: Json;
+  readonly after?: Json;
+  /** seqs of the `world.diff` events that changed it. */
+  readonly seqs: readonly number[];
+}
+
+interface History {
+  readonly changes: Change[];
+  readonly seqs: number[];
+}
+
+export class ChangeLog {
+  readonly #rows = new Map<string, History>();
+
+  add(event: EventOf<'world.diff'>): void {
+    for (const change of event.data.changes) {
+      const name = rowName(change);
+      let history = this.#rows.get(name);
+      if (history === undefined) this.#rows.set(name, (history = { changes: [], seqs: [] }));
+      history.changes.push(change);
+      history.seqs.push(event.seq);
+    }
+  }
+
+  /** Rows that differ at `seq` from the start, by `rowName`, in the order they first changed. */
+  at(seq: number): ReadonlyMap<string, ChangedRow> {
+    const rows = new Map<string, ChangedRow>();
+    for (const [name, history] of this.#rows) {
+      const row = rowAt(history, seq);
+      if (row !== undefined) rows.set(name, row);
+    }
+    return rows;
+  }
+}
+
+/** A name for the row a change is about: JSON of table, file and key. */
+export function rowName(change: Pick<Change, 'table' | 'file' | 'key'>): string {
+  return JSON.stringify([change.table ?? null, change.file ?? null, change.key]);
+}
+
+function rowAt(history: History, seq: number): ChangedRow | undefined {
+  const count = countUpTo(history.seqs, seq);
+  const first = history.changes[0];
+  const last = history.changes[count - 1];
+  if (first === undefined || last === undefined) return undefined;
+  const existed = first.op !== 'insert';
+  const exists = last.op !== 'delete';
+  if (!existed && !exists) return undefined; // came and went
+  return {
+    ...(first.table === undefined ? {} : { table: first.table }),
+    ...(first.file === undefined ? {} : { file: first.file }),
+    key: first.key,
+    op: existed ? (exists ? 'update' : 'delete') : 'insert',
+    ...(existed && first.before !== undefined ? { before: first.before } : {}),
+    ...(exists && last.after !== undefined ? { after: last.after } : {}),
+    seqs: history.seqs.slice(0, count),
+  };
+}

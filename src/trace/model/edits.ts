@@ -1,0 +1,39 @@
+/** Edits by the start or end they name. */
+import type { Json } from '../../common/json.ts';
+import type { EventOf } from '../schema.ts';
+import { replaceAt } from '../values/pointer.ts';
+
+/** A value, and whether an edit made it what it is. */
+export interface Edited {
+  readonly value: Json;
+  readonly edited: boolean;
+}
+
+export class EditLog {
+  readonly #edits = new Map<number, EventOf<'edit'>[]>();
+
+  add(seq: number, event: EventOf<'edit'>): void {
+    const list = this.#edits.get(seq);
+    if (list === undefined) this.#edits.set(seq, [event]);
+    else list.push(event);
+  }
+
+  of(seq: number): readonly EventOf<'edit'>[] {
+    return this.#edits.get(seq) ?? [];
+  }
+
+  /** A field of an event's data after its edits. */
+  apply(seq: number, field: 'arguments' | 'result', base: Json): Edited {
+    const root = `/${field}`;
+    let value = base;
+    let edited = false;
+    for (const { data } of this.of(seq)) {
+      if (data.path !== root && !data.path.startsWith(`${root}/`)) continue;
+      const next = replaceAt(value, data.path.slice(root.length), data.value);
+      if (next === undefined) continue;
+      value = next;
+      edited = true;
+    }
+    return { value, edited };
+  }
+}

@@ -1,0 +1,49 @@
+/** Where and how long a rollout was held. */
+import type { EventOf } from '../schema.ts';
+import { Intervals } from './intervals.ts';
+
+export interface Hold {
+  readonly seq: number;
+  readonly event: EventOf<'hold'>;
+  /** Absent while it holds, and where its worker was lost meanwhile. */
+  release?: EventOf<'release'>;
+}
+
+export class HoldLog {
+  readonly #all: Hold[] = [];
+  readonly #bySeq = new Map<number, Hold>();
+  readonly #open: Hold[] = [];
+  readonly #times = new Intervals();
+
+  get all(): readonly Hold[] {
+    return this.#all;
+  }
+
+  /** Those that stand after the event `seq`. */
+  at(seq: number): Hold[] {
+    return this.#times.at(seq).flatMap((start) => this.#bySeq.get(start) ?? []);
+  }
+
+  hold(event: EventOf<'hold'>): void {
+    const hold: Hold = { seq: event.seq, event };
+    this.#all.push(hold);
+    this.#bySeq.set(hold.seq, hold);
+    this.#open.push(hold);
+    this.#times.open(hold.seq);
+  }
+
+  /** A release names its hold, or the start both are about; else it ends the newest. */
+  release(event: EventOf<'release'>): void {
+    const { span } = event;
+    const named = span === undefined ? -1 : this.#open.findLastIndex((hold) => hold.seq === span || hold.event.span === span);
+    const [hold] = this.#open.splice(named, 1);
+    if (hold === undefined) return;
+    hold.release = event;
+    this.#times.close(hold.seq, event.seq);
+  }
+
+  /** The worker that held is gone; whoever takes over holds anew. */
+  abandon(seq: number): void {
+    for (const hold of this.#open.splice(0)) this.#times.close(hold.seq, seq);
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The part of a rollout's summary row that follows from its own events. Runs inside every appending transaction,
+ * so it makes nothing for events that change nothing.
+ */
+import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
+import type { Progress } from './summary.ts';
+
+/** A row shows the beginning of an error; the whole is in the event. */
+const ERROR_TEXT = 300;
+
+/**
+ * The row after these events, which follow those already counted. Pure: gives `progress` itself when nothing changed.
+ *
+ * Counts only what the stream itself holds: of a fork, not the shared prefix. Tokens are those of `model.end.usage`;
+ * a call that does not tell adds none. `started_at` and `ended_at` stay absent in streams without times.
+ */
+export function advanceProgress(progress: Progress, events: readonly (TraceEvent | UnknownEvent)[]): Progress {
+  let next = progress;
+  for (const event of events) {
+    if ('unknown' in event || !changesRow(event, next)) continue;
+    if (next === progress) next = { ...progress };
+    apply(next, event);
+  }
+  return next;
+}
+
+function changesRow(event: TraceEvent, row: Progress): boolean {
+  switch (event.kind) {
+    case 'rollout.start':
+    case 'model.start':
+    case 'tool.start':
+    case 'hold':
+    case 'rollout.end':
+      return true;
+    case 'model.end':
+      return event.data.usage !== undefined || event.data.source === 'edited';
+    case 'release':
+    case 'rollout.lease':
+      return row.hold !== undefined;
+    case 'tool.end':
+    case 'message':
+    case 'edit':
+      return touches(event, row);
+    default:
+      return false;
+  }
+}
+
+function apply(row: Progress, event: TraceEvent): void {
+  switch (event.kind) {
+    case 'rollout.start':
+      if (event.data.times !== 'none') row.started_at = event.at;
+      return;
+    case 'model.start':
+      row.steps += 1;
+      return;
+    case 'model.end':
+      row.input_tokens += event.data.usage?.input_tokens ?? 0;
+      row.output_tokens += event.data.usage?.output_tokens ?? 0;
+      row.cached_tokens += event.data.usage?.cached_tokens ?? 0;
+      if (event.data.source === 'edited') row.touched = true;
+      return;
+    case 'tool.start':
+      row.tool_calls += 1;
+      if (!row.tools.includes(event.data.name)) row.tools = [...row.tools, event.data.name];
+      return;
+    case 'hold': {
+      const { why, side, breakpoint } = event.data;
+      row.hold = { why, side, seq: event.seq, ...(breakpoint === undefined ? {} : { breakpoint }) };
+      return;
+    }
+    case 'release':
+    case 'rollout.lease': // a new holder waits at its gate anew, and says so by a hold of its own
+      delete row.hold;
+      return;
+    case 'tool.end':
+    case 'message':
+    case 'edit':
+      row.touched = true;
+      return;
+    case 'rollout.end':
+      applyEnd(row, event);
+      return;
+    default:
+  }
+}
+
+/**
+ * Whether somebody changed the rollout while it ran. Edits that a fork begins with come before anything is held
+ * and touch nothing. An injected message looks like any given one, so `rollout.end` has the last word.
+ */
+function touches(event: EventOf<'tool.end' | 'message' | 'edit'>, row: Progress): boolean {
+  if (row.touched) return false;
+  switch (event.kind) {
+    case 'tool.end':
+      return event.data.source === 'edited';
+    case 'message':
+      return row.hold !== undefined && event.data.origin === 'edited';
+    case 'edit':
+      return row.hold !== undefined;
+  }
+}
+
+function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
+  const { status, passed, reward, touched, error, totals, fingerprint } = event.data;
+  delete row.hold;
+  row.status = status;
+  row.passed = passed;
+  row.reward = reward;
+  row.touched = touched;
+  if (row.started_at !== undefined) row.ended_at = event.at;
+  if (error !== undefined) {
+    row.error_class = error.class;
+    row.error_message = error.message.slice(0, ERROR_TEXT);
+  }
+  if (totals.ms !== undefined) row.ms = totals.ms;
+  if (totals.cost !== undefined) row.cost = totals.cost;
+  if (fingerprint !== undefined) row.fingerprint = fingerprint;
+}

@@ -1,0 +1,118 @@
+/**
+ * The one expression language: CEL over event, step, tool, message, agent, task, attempt, usage, world, reward and
+ * status (query/vocabulary.ts), and plain words. For breakpoints, filters, watches, perturbations and exports.
+ *
+ * How a text is read by `compileQuery` (`compileCondition` reads it as CEL only):
+ * 1. nothing, or all of it in one pair of quotes: text.
+ * 2. it compares or joins (== != <= >= && ||), or begins (behind "!" and "(") with a variable followed by one of
+ *    . [ < > =: CEL; if it is broken, that is an error and not a search.
+ * 3. it is valid CEL that gives true or false about a variable, e.g. has(tool.error): CEL.
+ * 4. else text: every word, and every "quoted phrase", must occur, in any case.
+ */
+import { StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
+import { celError, compileCel, type CelProgram } from './query/cel.ts';
+import { VARIABLES, type QueryEnvironment } from './query/vocabulary.ts';
+import { splitWords, wordTest } from './query/words.ts';
+
+export type Match = { readonly matched: true } | { readonly matched: false; /** Why it could not be told. */ readonly why?: string };
+
+/** Compiled once, asked often. Asking never throws. */
+export interface Query {
+  readonly kind: 'cel' | 'text';
+  readonly text: string;
+  /** For people: how the text was understood. */
+  readonly explain: string;
+  matches(environment: QueryEnvironment): Match;
+}
+
+const MATCH: Match = { matched: true };
+const NO_MATCH: Match = { matched: false };
+const COMPARES = /==|!=|<=|>=|&&|\|\|/;
+const BEGINS_WITH_VARIABLE = new RegExp(`^[!(\\s]*(?:${Object.keys(VARIABLES).join('|')})\\s*[.\\[<>=]`);
+const ONE_QUOTED = /^(?:"([^"]*)"|'([^']*)')$/;
+
+/** A search or filter as people type it. Throws StudioError `usage`, with the column in `details`, when it is meant as CEL and broken. */
+export function compileQuery(text: string): Query {
+  const trimmed = text.trim();
+  const quoted = ONE_QUOTED.exec(trimmed);
+  if (quoted !== null) return textQuery(text, [quoted[1] ?? quoted[2] ?? '']);
+  if (COMPARES.test(trimmed) || BEGINS_WITH_VARIABLE.test(trimmed)) return compileCondition(text);
+  const compiled = compileCel(trimmed);
+  if (compiled.ok && compiled.program.type === 'bool' && compiled.program.aboutSomething) return celQuery(text, compiled.program);
+  return textQuery(text, splitWords(trimmed));
+}
+
+/** A condition in CEL: breakpoints, perturbations, exports. Throws StudioError `usage`, with the column in `details`. */
+export function compileCondition(text: string): Query {
+  const program = compiled(text);
+  if (program.type !== 'bool' && program.type !== 'dyn') {
+    throw new StudioError('usage', `The expression \`${text}\` gives a ${program.type}, not true or false.`, {
+      mend: 'Compare it with something, e.g. tool.name == "search". To search for it as text, put it in quotes.',
+      details: { column: 1, length: text.length },
+    });
+  }
+  return celQuery(text, program);
+}
+
+export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string };
+
+/** An expression that gives any value: watches, evaluate, log points. Throws StudioError `usage`, with the column in `details`. */
+export function compileExpression(text: string): { readonly text: string; evaluate(environment: QueryEnvironment): Evaluation } {
+  const program = compiled(text);
+  return {
+    text,
+    evaluate: (environment) => {
+      const result = program.run(environment);
+      return result.ok ? { ok: true, value: jsonOf(result.value) } : result;
+    },
+  };
+}
+
+function compiled(text: string): CelProgram {
+  const result = compileCel(text);
+  if (!result.ok) throw celError(text, result.problem);
+  return result.program;
+}
+
+function celQuery(text: string, program: CelProgram): Query {
+  return {
+    kind: 'cel',
+    text,
+    explain: `events of which \`${text.trim()}\` is true`,
+    matches: (environment) => {
+      const result = program.run(environment);
+      if (!result.ok) return { matched: false, why: result.why };
+      if (typeof result.value === 'boolean') return result.value ? MATCH : NO_MATCH;
+      return { matched: false, why: 'it does not give true or false here' };
+    },
+  };
+}
+
+function textQuery(text: string, words: readonly string[]): Query {
+  const test = wordTest(words.filter((word) => word !== ''));
+  return {
+    kind: 'text',
+    text,
+    explain: words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
+    matches: (environment) => (test(environment.everything) ? MATCH : NO_MATCH),
+  };
+}
+
+/** CEL's own types (bytes, durations, types) print themselves. */
+interface Printable {
+  toString(): string;
+}
+
+/** CEL's values as JSON: whole numbers as numbers, maps as records, times and durations as text. */
+function jsonOf(value: unknown): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (Array.isArray(value) || value instanceof Set) return [...value].map(jsonOf);
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]): [string, Json] => [String(key), jsonOf(member)]));
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== 'object') return null;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return (value as Printable).toString();
+  return Object.fromEntries(Object.entries(value).flatMap(([key, member]): [string, Json][] => (member === undefined ? [] : [[key, jsonOf(member)]])));
+}

@@ -1,0 +1,178 @@
+/** The variables of an expression, for an event of a trajectory, a rollout at a gate, and a row of a batch. */
+import type { Json } from '../../common/json.ts';
+import { stateAt, type RolloutState } from '../fold.ts';
+import type { AnyEvent, TrajectoryModel } from '../model.ts';
+import { textOf } from '../model/messages.ts';
+import type { ToolSpan } from '../model/spans.ts';
+import type { Change, EventOf, Part } from '../schema.ts';
+import type { RolloutRow } from '../summary.ts';
+import type { TaskRecord } from '../task.ts';
+import { unescapeKeys } from '../values/keys.ts';
+import type { QueryEnvironment, Values } from './vocabulary.ts';
+
+const NOTHING: Values = {};
+
+/** The variables at an event of a trajectory; each is worked out when it is asked for. `task`: what is known of it beside its id. */
+export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRecord): QueryEnvironment {
+  const state = lazy(() => stateAt(model, seq));
+  const event = model.event(seq);
+  const tool = lazy(() => toolSpanOf(model, event));
+  return {
+    event: (event ?? NOTHING) as Values, // an event is a record of JSON
+    step: model.stepOf(seq)?.index ?? 0,
+    agent: event?.agent ?? '',
+    attempt: model.start?.data.attempt ?? 0,
+    everything: event,
+    get task() {
+      return taskValues(task, model.start?.data.task);
+    },
+    get tool() {
+      const span = tool();
+      return span === undefined ? NOTHING : toolValues(model, span, seq);
+    },
+    get message() {
+      return messageAt(model, event);
+    },
+    get usage() {
+      return usageValues(state().usage);
+    },
+    get world() {
+      return { changes: changesAt(model, event, tool()) };
+    },
+    get reward() {
+      return state().reward;
+    },
+    get status() {
+      return state().status;
+    },
+  };
+}
+
+/** An effect at one of its gates, as the rollout knows it while it runs; what is absent does not apply. */
+export interface Gate {
+  readonly side: 'before' | 'after';
+  /** The start (before) or the end (after). */
+  readonly event: { readonly seq: number; readonly kind: string; readonly data: unknown; readonly agent?: string | undefined; readonly span?: number | undefined; readonly at?: number };
+  readonly step: number;
+  /** Instance path. */
+  readonly agent: string;
+  readonly task: TaskRecord;
+  readonly attempt: number;
+  readonly tool?: { readonly name: string; readonly arguments: Json; readonly result?: Json | undefined; readonly error?: Json | undefined; readonly ms?: number | undefined };
+  /** The message that came of it. */
+  readonly message?: { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] };
+  readonly usage?: { readonly input_tokens: number; readonly output_tokens: number; readonly cached_tokens?: number | undefined };
+  readonly changes?: readonly Change[];
+  readonly reward?: number | null;
+}
+
+/** The variables at a gate, from values that are not stored yet (keys as the user wrote them). */
+export function gateEnvironment(gate: Gate): QueryEnvironment {
+  const { tool, message } = gate;
+  return {
+    event: gate.event,
+    step: gate.step,
+    agent: gate.agent,
+    attempt: gate.attempt,
+    reward: gate.reward ?? null,
+    status: 'running',
+    everything: [gate.event, tool, message, gate.changes],
+    get task() {
+      return taskValues(gate.task, gate.task.id);
+    },
+    get tool() {
+      if (tool === undefined) return NOTHING;
+      return { name: tool.name, arguments: tool.arguments, result: tool.result ?? null, error: tool.error ?? null, ms: tool.ms ?? null };
+    },
+    get message() {
+      return message === undefined ? NOTHING : messageValues(message);
+    },
+    get usage() {
+      return usageValues(gate.usage ?? { input_tokens: 0, output_tokens: 0 });
+    },
+    get world() {
+      return { changes: gate.changes ?? [] };
+    },
+  };
+}
+
+/** The variables of a rollout as a whole, for filters over a batch: `step` is the number of steps, `usage` all of it. */
+export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnvironment {
+  return {
+    event: NOTHING,
+    step: row.progress.steps,
+    tool: NOTHING,
+    message: NOTHING,
+    agent: '',
+    attempt: row.attempt,
+    usage: usageValues(row.progress),
+    world: { changes: [] },
+    reward: row.progress.reward ?? null,
+    status: row.state === 'ended' ? (row.progress.status ?? 'done') : row.state,
+    everything: [row, task],
+    get task() {
+      return taskValues(task, row.task);
+    },
+  };
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+function toolSpanOf(model: TrajectoryModel, event: AnyEvent | undefined): ToolSpan | undefined {
+  if (event === undefined) return undefined;
+  const span = model.span(event.seq) ?? (event.span === undefined ? undefined : model.span(event.span));
+  return span?.kind === 'tool' ? span : undefined;
+}
+
+function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values {
+  const end = span.end !== undefined && span.end.seq <= seq ? span.end.data : undefined;
+  const result = end === undefined ? undefined : model.resultOf(span)?.value;
+  return {
+    name: span.start.data.name,
+    arguments: unescapeKeys(model.argumentsOf(span).value),
+    result: result === undefined ? null : unescapeKeys(result),
+    error: end?.error ?? null,
+    ms: end?.ms ?? null,
+  };
+}
+
+function messageAt(model: TrajectoryModel, event: AnyEvent | undefined): Values {
+  if (event === undefined || 'unknown' in event) return NOTHING;
+  if (event.kind === 'message') return messageValues(event.data);
+  if (event.kind !== 'model.end' && event.kind !== 'tool.end' && event.kind !== 'agent.end') return NOTHING;
+  const entry = event.data.m === undefined ? undefined : model.message(event.data.m);
+  return entry === undefined ? NOTHING : messageValues(entry.event.data);
+}
+
+function messageValues(data: Pick<EventOf<'message'>['data'], 'm' | 'from' | 'to' | 'topic'> & { readonly role: string; readonly origin: string; readonly parts: readonly Part[] }): Values {
+  return {
+    m: data.m,
+    role: data.role,
+    origin: data.origin,
+    text: textOf(data.parts),
+    reasoning: textOf(data.parts, 'reasoning'),
+    calls: data.parts.flatMap((part) => (part.type === 'tool_call' ? [{ name: part.name, arguments: unescapeKeys(part.arguments) }] : [])),
+    parts: data.parts,
+    from: data.from ?? null,
+    to: data.to ?? null,
+    topic: data.topic ?? null,
+  };
+}
+
+function changesAt(model: TrajectoryModel, event: AnyEvent | undefined, tool: ToolSpan | undefined): readonly unknown[] {
+  if (event === undefined || 'unknown' in event) return [];
+  const diffs = event.kind === 'world.diff' ? [event] : tool === undefined ? [] : model.diffsOf(tool.seq).filter((diff) => diff.seq <= event.seq || event.kind === 'tool.end');
+  return diffs.flatMap((diff) => diff.data.changes.map((change) => unescapeKeys(change as Json))); // a change is JSON
+}
+
+function taskValues(task: TaskRecord | undefined, id: string | undefined): Values {
+  if (task === undefined) return { id: id ?? '' };
+  return { ...task, answer: task.answer ?? null, level: task.level ?? null, files: task.files ?? [] };
+}
+
+function usageValues(usage: Pick<RolloutState['usage'], 'input_tokens' | 'output_tokens'> & { readonly cached_tokens?: number | undefined }): Values {
+  return { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, cached_tokens: usage.cached_tokens ?? 0 };
+}

@@ -1,0 +1,80 @@
+/** `report --json` (DESIGN section 14). Other programs read it: fields are added, never changed. */
+import { z } from 'zod';
+
+const int = z.number().int().min(0);
+const rate = z.number().min(0).max(1);
+const interval = z.tuple([z.number(), z.number()]);
+/** By k, as text. */
+const byK = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[1-9]\d*$/), value);
+const share = z.object({ attempts: int, passed: int });
+
+export const reportSchema = z.object({
+  batch: z.string(),
+  tasks: int,
+  /** scored + unscored + cancelled + infrastructure + open. */
+  attempts: int,
+  scored: int,
+  unscored: int,
+  cancelled: int,
+  infrastructure: int,
+  /** Not settled yet. */
+  open: int,
+  /** passed + failed = scored. */
+  passed: int,
+  failed: int,
+  /** Within the others: ended by a limit. */
+  truncated: int,
+  /** Tasks with at least one passed attempt. */
+  solved: int,
+  /** Unbiased pass@k: mean over the tasks with at least k scored attempts. */
+  pass_at: byK(rate.nullable()).nullable(),
+  /** Of how many tasks. */
+  tasks_at: byK(int),
+  /** pass^k: the same of all k passing. */
+  pass_all: byK(rate.nullable()).nullable(),
+  intervals: z.object({ level: rate, method: z.string(), pass_at: byK(interval.nullable()).nullable(), pass_all: byK(interval.nullable()).nullable() }),
+  /** Of all rollouts given, tries that do not count included. */
+  tokens: z.object({ input: int, output: int, cached: int }).nullable(),
+  /** Of the rollouts that count, without holds. */
+  ms: z.object({ p50: z.number(), p95: z.number(), max: z.number(), total: z.number() }).nullable(),
+  /** Of all rollouts given. */
+  cost: z.number().nullable(),
+  cost_per_solved: z.number().nullable(),
+  /** Attempts whose trajectory equals that of an earlier attempt; they count like all others. */
+  duplicates: int,
+  /** Ended attempts by the class of the error that ended them. */
+  by_error: z.record(z.string(), share),
+  /** Scored attempts by tool they called. */
+  by_tool: z.record(z.string(), share),
+  /** Only where tasks have levels. */
+  by_level: z.record(z.string(), z.object({
+    tasks: int, scored: int, passed: int, solved: int,
+    pass_at: byK(rate.nullable()).nullable(), tasks_at: byK(int), pass_all: byK(rate.nullable()).nullable(),
+  })),
+  /** Why a field is null, by its name: `cost`, `pass_at`, `pass_at.8`. */
+  why: z.record(z.string(), z.string()),
+});
+export type Report = z.infer<typeof reportSchema>;
+
+const difference = z.object({ here: rate, baseline: rate, difference: z.number(), interval: interval.nullable(), tasks: int });
+
+export const comparisonSchema = z.object({
+  batch: z.string(),
+  baseline: z.string(),
+  /** Tasks that both have. */
+  tasks: int,
+  only_here: z.array(z.string()),
+  only_in_baseline: z.array(z.string()),
+  /** Over the tasks with at least k scored attempts in both: paired, so a task that is hard for both cancels out. */
+  pass_at: byK(difference).nullable(),
+  pass_all: byK(difference).nullable(),
+  intervals: z.object({ level: rate, method: z.string() }),
+  /** Tasks by share of passed attempts. */
+  better: int,
+  worse: int,
+  same: int,
+  /** Those that differ, largest difference first. */
+  changed: z.array(z.object({ task: z.string(), here: rate, baseline: rate, difference: z.number() })),
+  why: z.record(z.string(), z.string()),
+});
+export type Comparison = z.infer<typeof comparisonSchema>;

@@ -1,0 +1,62 @@
+/**
+ * What lists and grids show of a rollout, and what reports count: one row, kept up to date by whoever appends
+ * events (the store, in the appending transaction) with `summarize`.
+ */
+import { z } from 'zod';
+import { errorClass, rolloutStatus } from './schema.ts';
+
+export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
+export type RolloutState = z.infer<typeof rolloutState>;
+
+/** The part of a row that follows from the events. */
+export const progress = z.object({
+  steps: z.number().int(),
+  tool_calls: z.number().int(),
+  input_tokens: z.number().int(),
+  output_tokens: z.number().int(),
+  cached_tokens: z.number().int(),
+  /** Names of the tools called, in order of first use. */
+  tools: z.array(z.string()),
+  /** What an open hold waits for. */
+  hold: z.object({ why: z.string(), side: z.string(), seq: z.number().int(), breakpoint: z.string().optional() }).optional(),
+  touched: z.boolean(),
+  started_at: z.number().int().optional(),
+  ended_at: z.number().int().optional(),
+  status: rolloutStatus.optional(),
+  passed: z.boolean().nullable().optional(),
+  reward: z.number().nullable().optional(),
+  error_class: errorClass.optional(),
+  error_message: z.string().optional(),
+  ms: z.number().optional(),
+  cost: z.number().optional(),
+  /** sha over the sampled messages and tool results: equal = the same trajectory (duplicates). Set at the end. */
+  fingerprint: z.string().optional(),
+});
+export type Progress = z.infer<typeof progress>;
+
+export const EMPTY_PROGRESS: Progress = {
+  steps: 0, tool_calls: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, tools: [], touched: false,
+};
+
+export const rolloutRow = z.object({
+  rollout: z.string(),
+  batch: z.string(),
+  task: z.string(),
+  /** Position of the task in the batch, from 0. */
+  task_index: z.number().int(),
+  attempt: z.number().int(),
+  try: z.number().int(),
+  state: rolloutState,
+  epoch: z.number().int(),
+  /** Last durable seq. */
+  last: z.number().int(),
+  /** Whether this is the rollout that settled its attempt. */
+  settles: z.boolean(),
+  /** Its attempt has an equal trajectory with a lower attempt number: that rollout's id. */
+  duplicate_of: z.string().optional(),
+  worker: z.string().optional(),
+  progress,
+  /** The batch's revision at which this row last changed: the cursor of batch subscriptions. */
+  rev: z.number().int(),
+});
+export type RolloutRow = z.infer<typeof rolloutRow>;

@@ -1,0 +1,127 @@
+/**
+ * A trajectory as text for a terminal: the whole, shortened so that it reads, or one step in full. Pure; what tools
+ * and models wrote cannot move the cursor or change colours.
+ */
+import { StudioError } from '../common/errors.ts';
+import type { TrajectoryModel } from './model.ts';
+import type { Step } from './model/step.ts';
+import { OVERVIEW, WHOLE, writeEvent, type Detail } from './text/events.ts';
+import { Page, type PageOptions } from './text/page.ts';
+import type { Style } from './text/terminal.ts';
+import { amountText, durationText, plural, scoreText } from './text/units.ts';
+import { errorText, inline, placeText, valueText } from './text/values.ts';
+
+export interface TextOptions extends PageOptions {
+  /** Id of the rollout, to be named in the header. */
+  readonly rollout?: string;
+}
+
+/** The whole trajectory: a header, every step with what was said, called and changed, the score, the answer. */
+export function trajectoryText(model: TrajectoryModel, options: TextOptions): string {
+  const page = new Page(options);
+  writeHeader(page, model, options.rollout);
+  for (const step of model.steps) writeStep(page, model, step, OVERVIEW);
+  writeEnd(page, model);
+  return page.text();
+}
+
+/** One step with everything in full, and what its model call was given. Throws StudioError `not_found`. */
+export function stepText(model: TrajectoryModel, index: number, options: TextOptions): string {
+  const step = model.step(index);
+  if (step === undefined) {
+    throw new StudioError('not_found', `This trajectory has no step ${index}.`, { mend: `Its steps are 0 to ${model.steps.length - 1}.` });
+  }
+  const page = new Page(options);
+  writeHeader(page, model, options.rollout);
+  writeStep(page, model, step, WHOLE);
+  return page.text();
+}
+
+function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undefined): void {
+  const { start, end } = model;
+  const usage = model.usageAt();
+  const tokens = usage.input_tokens + usage.output_tokens;
+  const took = end?.data.totals.ms;
+  const [outcome, style] = outcomeOf(model);
+  page.facts([
+    { text: start === undefined ? 'trajectory' : `task ${start.data.task}`, style: 'bold' },
+    ...(start === undefined ? [] : [{ text: `attempt ${start.data.attempt}` }]),
+    ...(start !== undefined && start.data.try > 1 ? [{ text: `try ${start.data.try}` }] : []),
+    { text: outcome, style },
+    ...(end === undefined ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),
+    { text: plural(model.steps.length - 1, 'step') },
+    ...(took === undefined ? [] : [{ text: durationText(took) }]),
+    ...(tokens === 0 ? [] : [{ text: `${amountText(tokens)} tokens` }]),
+    ...(end?.data.touched === true ? [{ text: 'touched', style: 'yellow' as const }] : []),
+  ]);
+  const name = start?.data.model ?? model.steps[1]?.model?.start.data.model;
+  const facts = [
+    rollout === undefined ? undefined : `rollout ${rollout}`,
+    start === undefined ? undefined : `batch ${start.data.batch}`,
+    name,
+    start?.data.seed === undefined ? undefined : `seed ${start.data.seed}`,
+    model.timed ? undefined : 'imported without times',
+  ].flatMap((text) => (text === undefined ? [] : [{ text, style: 'dim' as const }]));
+  if (facts.length > 0) page.facts(facts);
+  const error = end?.data.error;
+  if (error !== undefined) page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error) });
+}
+
+function outcomeOf(model: TrajectoryModel): [string, Style] {
+  if (model.end === undefined) return model.holdsAt().length > 0 ? ['‖ held', 'yellow'] : ['▷ running', 'blue'];
+  const { status, passed } = model.end.data;
+  if (status === 'infrastructure') return ['⚠ infrastructure', 'yellow'];
+  if (status === 'cancelled') return ['○ cancelled', 'dim'];
+  const cut = status === 'truncated' ? '◐ truncated, ' : '';
+  if (passed === true) return [`${cut === '' ? '● ' : cut}passed`, 'green'];
+  if (passed === false) return [`${cut === '' ? '✗ ' : cut}failed`, 'red'];
+  return [`${cut === '' ? '? ' : cut}unscored`, 'yellow'];
+}
+
+function writeStep(page: Page, model: TrajectoryModel, step: Step, detail: Detail): void {
+  page.heading(`step ${step.index}`, factsOf(model, step));
+  if (detail.full) writeRequest(page, step);
+  for (const seq of step.seqs) {
+    const event = model.event(seq);
+    if (event !== undefined) writeEvent(page, model, event, detail);
+  }
+}
+
+function factsOf(model: TrajectoryModel, step: Step): string[] {
+  if (step.model === undefined) return ['before the first model call'];
+  const end = step.model.end?.data;
+  return [
+    model.agents.length > 1 && step.agent !== '' ? step.agent : undefined,
+    end === undefined ? (model.end === undefined ? 'waiting for the model' : 'never answered') : undefined,
+    end?.ms === undefined ? undefined : durationText(end.ms),
+    end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${durationText(end.queue_ms)} queued`,
+    end?.usage === undefined ? undefined : `${amountText(end.usage.input_tokens)} in, ${amountText(end.usage.output_tokens)} out`,
+    end === undefined || end.source === 'live' || end.source === 'imported' ? undefined : end.source,
+  ].filter((fact) => fact !== undefined);
+}
+
+/** What the model call was made with. */
+function writeRequest(page: Page, step: Step): void {
+  if (step.model === undefined) return;
+  const { model, endpoint, context, sampling } = step.model.start.data;
+  const ranges = context.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
+  const asked = [model, endpoint === undefined ? undefined : `at ${endpoint}`].filter((part) => part !== undefined).join(' ');
+  if (asked !== '') page.line('model', asked, { style: 'dim' });
+  page.line('context', `messages ${ranges === '' ? 'none' : ranges}`, { style: 'dim' });
+  if (Object.keys(sampling).length > 0) page.line('sampling', inline(sampling), { style: 'dim' });
+}
+
+function writeEnd(page: Page, model: TrajectoryModel): void {
+  const { end } = model;
+  if (end === undefined) return;
+  page.heading('end', [end.data.status]);
+  page.line('answer', end.data.answer === null ? '(none)' : valueText(end.data.answer), { labelStyle: 'cyan' });
+  const { totals } = end.data;
+  page.line('', [
+    plural(totals.steps, 'model call'), plural(totals.tool_calls, 'tool call'),
+    totals.input_tokens === undefined ? undefined : `${amountText(totals.input_tokens)} tokens in`,
+    totals.output_tokens === undefined ? undefined : `${amountText(totals.output_tokens)} out`,
+    totals.held_ms === undefined || totals.held_ms < 1 ? undefined : `${durationText(totals.held_ms)} held`,
+    totals.cost === undefined ? undefined : `cost ${totals.cost.toPrecision(3)}`,
+  ].filter((part) => part !== undefined).join(' · '), { style: 'dim' });
+}

@@ -1,0 +1,85 @@
+/** A page of labelled lines: labels in a narrow column on the left, text wrapped beside them. */
+import { columns, harmless, painter, shorten, wrap, type Paint, type Style } from './terminal.ts';
+
+const LABEL = 8;
+const GAP = '  ';
+
+export interface PageOptions {
+  /** Columns of the terminal. */
+  readonly width: number;
+  readonly color: boolean;
+}
+
+export interface LineOptions {
+  /** Lines to show before the rest is left out. Absent: all. */
+  readonly most?: number | undefined;
+  /** Of the text. */
+  readonly style?: Style | undefined;
+  /** Of the label. */
+  readonly labelStyle?: Style | undefined;
+  /** A remark of ours at the end of the text, dim. */
+  readonly note?: string | undefined;
+}
+
+export class Page {
+  readonly #lines: string[] = [];
+  readonly #paint: Paint;
+  readonly #width: number;
+
+  constructor({ width, color }: PageOptions) {
+    this.#width = Math.max(40, width);
+    this.#paint = painter(color);
+  }
+
+  /** Parts joined by `·` on one line, or more where they do not fit. */
+  facts(parts: readonly { readonly text: string; readonly style?: Style | undefined }[]): void {
+    let line = '';
+    let used = 0;
+    for (const { text, style } of parts) {
+      const size = columns(text) + (used === 0 ? 0 : 3);
+      if (used > 0 && used + size > this.#width) {
+        this.#lines.push(line);
+        line = '';
+        used = 0;
+      }
+      line += (used === 0 ? '' : this.#paint(' · ', 'dim')) + this.#paint(oneLine(text), style);
+      used += size;
+    }
+    this.#lines.push(line);
+  }
+
+  /** A rule with a title, preceded by an empty line. */
+  heading(title: string, facts: readonly string[] = []): void {
+    const rest = facts.length === 0 ? '' : ` ${oneLine(facts.join(' · '))} `;
+    const fill = Math.max(2, this.#width - columns(title) - columns(rest) - 4);
+    this.#lines.push('', `${this.#paint(oneLine(title), 'bold')} ${this.#paint('──', 'dim')}${this.#paint(rest, 'dim')}${this.#paint('─'.repeat(fill), 'dim')}`);
+  }
+
+  /** A label and its text. */
+  line(label: string, text: string, options: LineOptions = {}): void {
+    const room = this.#width - LABEL - GAP.length;
+    const wrapped = wrap(harmless(text).trimEnd(), room);
+    const lines = options.most === undefined ? wrapped : shorten(wrapped, options.most);
+    const margin = ' '.repeat(Math.max(0, LABEL - columns(label)));
+    for (const [index, content] of lines.entries()) {
+      const left = index === 0 ? margin + this.#paint(label, options.labelStyle ?? 'dim') : ' '.repeat(LABEL);
+      const leftOut = index === lines.length - 1 && lines.length < wrapped.length;
+      this.#lines.push((left + GAP + this.#paint(content, leftOut ? 'dim' : options.style)).trimEnd());
+    }
+    if (options.note !== undefined) this.#note(options.note, columns(lines.at(-1) ?? ''), room);
+  }
+
+  #note(note: string, used: number, room: number): void {
+    const text = this.#paint(oneLine(note), 'dim');
+    if (used + 2 + columns(note) <= room) this.#lines.push(`${this.#lines.pop() ?? ''}${GAP}${text}`);
+    else this.#lines.push(`${' '.repeat(LABEL)}${GAP}${text}`);
+  }
+
+  text(): string {
+    return `${this.#lines.join('\n')}\n`;
+  }
+}
+
+function oneLine(text: string): string {
+  return harmless(text).replaceAll('\n', ' ');
+}

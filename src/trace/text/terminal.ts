@@ -1,0 +1,78 @@
+/** Text for a terminal: safe to print, wrapped to its width, with or without colour. */
+
+export type Style = 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
+
+const CODES: Readonly<Record<Style, number>> = { dim: 2, bold: 1, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 };
+
+export type Paint = (text: string, style: Style | undefined) => string;
+
+export function painter(color: boolean): Paint {
+  return (text, style) => (color && style !== undefined && text !== '' ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text);
+}
+
+// Direction marks that make text read otherwise than it is.
+const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** What a tool or a model wrote, with everything a terminal would obey made visible instead. Tabs become spaces. */
+export function harmless(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll('\t', '  ')
+    .replace(CONTROLS, (control) => {
+      const code = control.charCodeAt(0);
+      return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd';
+    })
+    .replace(REORDERING, '\ufffd');
+}
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const COMBINING = /[\p{Mn}\u200b-\u200d\ufe0f]/u;
+
+/** Columns a text takes. */
+export function columns(text: string): number {
+  let count = 0;
+  for (const character of text) count += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  return count;
+}
+
+/** Lines of at most `width` columns, broken at spaces where there are any; lines of the text stay lines. */
+export function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => (line.length <= width && columns(line) <= width ? [line] : wrapLine(line, width)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  const lines: string[] = [];
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  let current = '';
+  let used = 0;
+  for (const word of line.match(/ *[^ ]+| +$/g) ?? []) {
+    const size = columns(word);
+    if (used + size <= width) {
+      current += word;
+      used += size;
+      continue;
+    }
+    if (current.trim() !== '') lines.push(current);
+    current = indent.length < width / 2 ? indent : '';
+    used = current.length;
+    for (const character of word.trimStart()) { // a word longer than the line is broken anywhere
+      const wide = columns(character);
+      if (used + wide > width) {
+        lines.push(current);
+        current = '';
+        used = 0;
+      }
+      current += character;
+      used += wide;
+    }
+  }
+  if (current.trim() !== '' || lines.length === 0) lines.push(current);
+  return lines;
+}
+
+/** At most `most` lines, with a note of how many more there are. */
+export function shorten(lines: readonly string[], most: number): string[] {
+  const hidden = lines.length - most;
+  return hidden <= 1 ? [...lines] : [...lines.slice(0, most), `… ${hidden} more lines`];
+}

@@ -1,0 +1,79 @@
+/** The worker's side of the reaper process (`reaperMain.ts`), which cleans up after it whatever happens. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { entryUrl } from '../../common/entries.ts';
+import type { ProcessGroups } from '../../tools/environment.ts';
+
+/** A reaper that dies again and again is not started for ever. */
+const MOST_STARTS = 5;
+
+export class Reaper implements ProcessGroups {
+  readonly #groups = new Set<number>();
+  readonly #folders = new Set<string>();
+  #child: ChildProcess | undefined;
+  #starts = 0;
+  #closed = false;
+
+  constructor() {
+    this.#start();
+  }
+
+  /** The group that `pid` leads is to be ended when the worker dies. */
+  add(pid: number): void {
+    this.#groups.add(pid);
+    this.#write(`+${pid}`);
+  }
+
+  remove(pid: number): void {
+    if (this.#groups.delete(pid)) this.#write(`-${pid}`);
+  }
+
+  /** This folder is to be removed when the worker dies. Absolute, without line breaks. */
+  addFolder(folder: string): void {
+    this.#folders.add(folder);
+    this.#write(`dir ${folder}`);
+  }
+
+  /** Has it do its work now; resolves when it has, or after `ms`. */
+  async close(ms: number): Promise<void> {
+    this.#closed = true;
+    const child = this.#child;
+    if (child === undefined) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      child.once('exit', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      child.stdin?.end();
+    });
+  }
+
+  #start(): void {
+    this.#starts++;
+    // A session of its own: a signal to the worker's group must not reach it.
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('reaper'))], {
+      stdio: ['pipe', 'ignore', 'ignore'], detached: true, windowsHide: true,
+    });
+    this.#child = child;
+    child.unref();
+    child.on('error', () => this.#again(child));
+    child.on('exit', () => this.#again(child));
+    // A pipe to a dead reaper: its `exit` says the same.
+    child.stdin.on('error', () => undefined);
+    for (const folder of this.#folders) this.#write(`dir ${folder}`);
+    for (const pid of this.#groups) this.#write(`+${pid}`);
+  }
+
+  #again(child: ChildProcess): void {
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    if (!this.#closed && this.#starts < MOST_STARTS) this.#start();
+  }
+
+  #write(line: string): void {
+    const stdin = this.#child?.stdin;
+    if (stdin?.writable === true) stdin.write(`${line}\n`);
+  }
+}

@@ -1,0 +1,43 @@
+/** Questions to the server: is this rollout the first of its batch to match a `once` breakpoint? */
+import { randomUUID } from 'node:crypto';
+import { deferred } from '../../common/abort.ts';
+import type { Deferred } from '../../common/abort.ts';
+import type { WorkerFrame } from '../../protocol/worker.ts';
+
+type Claim = Extract<WorkerFrame, { type: 'claim' }>;
+
+export class Claims {
+  readonly #send: (frame: WorkerFrame) => boolean;
+  readonly #open = new Map<string, { readonly frame: Claim; readonly answer: Deferred<boolean> }>();
+
+  constructor(send: (frame: WorkerFrame) => boolean) {
+    this.#send = send;
+  }
+
+  ask(rollout: string, epoch: number, breakpoint: string): Promise<boolean> {
+    const frame: Claim = { type: 'claim', claim: randomUUID(), breakpoint, rollout, epoch };
+    const answer = deferred<boolean>();
+    this.#open.set(frame.claim, { frame, answer });
+    this.#send(frame);
+    return answer.promise;
+  }
+
+  answered(claim: string, yes: boolean): void {
+    this.#open.get(claim)?.answer.resolve(yes);
+    this.#open.delete(claim);
+  }
+
+  /** After a reconnection: answers may have been lost, and asking twice does no harm. */
+  again(): void {
+    for (const { frame } of this.#open.values()) this.#send(frame);
+  }
+
+  /** The rollout is over: nobody waits for its answers. */
+  drop(rollout: string): void {
+    for (const [claim, { frame, answer }] of this.#open) {
+      if (frame.rollout !== rollout) continue;
+      this.#open.delete(claim);
+      answer.resolve(false);
+    }
+  }
+}

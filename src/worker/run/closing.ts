@@ -1,0 +1,48 @@
+/** The end of a rollout that cannot end itself: it could not be started, or the server does not take what it wrote. */
+import type { Submission } from '../../config/submission.ts';
+import type { Grant } from '../../protocol/worker.ts';
+import { TotalsCounter } from '../../rollout/log/totals.ts';
+import type { Clock } from '../../rollout/ports.ts';
+import { TRACE_VERSION } from '../../trace/schema.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+
+export interface Closing {
+  readonly grant: Grant;
+  readonly worker: string;
+  readonly clock: Clock;
+  /** Absent when it could not be had. */
+  readonly submission?: Submission | undefined;
+  /** Events 1..last that the server has, lineage included. */
+  readonly durable: readonly TraceEvent[];
+  readonly last: number;
+  readonly message: string;
+}
+
+/** `rollout.start` and `rollout.lease` where there are none yet, and a `rollout.end` of status infrastructure. */
+export function closingEvents({ grant, worker, clock, submission, durable, last, message }: Closing): TraceEvent[] {
+  const own = durable.filter((event) => event.seq > (grant.fork?.seq ?? 0));
+  const at = Math.max(clock.now(), durable.at(-1)?.at ?? 0);
+  const events: TraceEvent[] = [];
+  const next = (): { seq: number; v: number; at: number } => ({ seq: last + events.length + 1, v: TRACE_VERSION, at });
+  if (own.length === 0) {
+    events.push({
+      ...next(), kind: 'rollout.start',
+      data: { batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try, ...(grant.fork === undefined ? {} : { fork: grant.fork }) },
+    });
+  }
+  if (!own.some((event) => event.kind === 'rollout.lease' && event.data.epoch === grant.epoch)) {
+    events.push({ ...next(), kind: 'rollout.lease', data: { epoch: grant.epoch, worker, how: 'closing' } });
+  }
+  const counter = new TotalsCounter(() => submission?.agent.model.price);
+  for (const event of own) counter.add(event);
+  const first = own[0]?.at ?? at;
+  events.push({
+    ...next(), kind: 'rollout.end',
+    data: {
+      status: 'infrastructure', passed: null, reward: null, answer: null,
+      touched: own.some((event) => event.kind === 'edit'),
+      error: { class: 'infrastructure', message }, totals: counter.totals(at - first),
+    },
+  });
+  return events;
+}

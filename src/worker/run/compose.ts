@@ -1,0 +1,74 @@
+/** Puts together what one rollout runs with: its job from the grant, and the real things behind its ports. */
+import { createHash } from 'node:crypto';
+import type { SubmittedModel } from '../../config/submission.ts';
+import { createModelClient } from '../../model/client.ts';
+import { byAffinity } from '../../model/endpoint.ts';
+import type { Grant } from '../../protocol/worker.ts';
+import type { RolloutJob, RolloutPorts } from '../../rollout/job.ts';
+import type { ModelClient, Recorder, Slot } from '../../rollout/ports.ts';
+import { createScorer } from '../../scoring/create.ts';
+import type { ToolEnvironment } from '../../tools/environment.ts';
+import { openTools } from '../../tools/hosts.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import { moduleWorld, runExport } from '../../worlds/module.ts';
+import type { WorkerParts } from './parts.ts';
+import type { LoadedSubmission } from './submissions.ts';
+
+export interface Composition {
+  readonly parts: WorkerParts;
+  readonly grant: Grant;
+  readonly loaded: LoadedSubmission;
+  /** Events 1..last, lineage included. */
+  readonly prefix: readonly TraceEvent[];
+  /** The working directory. */
+  readonly directory: string;
+  readonly recorder: Recorder;
+  readonly slot: Slot;
+}
+
+export function compose(composition: Composition): { job: RolloutJob; ports: RolloutPorts } {
+  return { job: jobOf(composition), ports: portsOf(composition) };
+}
+
+function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
+  return {
+    rollout: grant.rollout, batch: grant.batch, task: grant.task, attempt: grant.attempt, try: grant.try,
+    epoch: grant.epoch, worker: parts.worker,
+    how: grant.last > (grant.fork?.seq ?? 0) ? 'resumed' : 'fresh',
+    submission: loaded.submission, shas: loaded.shas,
+    ...(grant.fork === undefined ? {} : { fork: grant.fork }),
+    edits: grant.edits ?? [], prefix, last: grant.last,
+    held: grant.held, breakpoints: grant.breakpoints, paused: grant.paused,
+  };
+}
+
+function portsOf({ parts, grant, loaded, directory, recorder, slot }: Composition): RolloutPorts {
+  const { submission } = loaded;
+  const { gate, claims, pools } = parts;
+  const environment: ToolEnvironment = { cwd: directory, pools, readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER) };
+  const client = (model: SubmittedModel): ModelClient => createModelClient(model, {
+    connections: parts.connections, gate, report: parts.report, affinity: grant.task.id,
+    demoUrl: parts.demoUrl, demoKey: parts.demoKey, now: () => parts.clock.now(),
+  });
+  return {
+    model: client(submission.agent.model),
+    ...(submission.world?.user === undefined ? {} : { user: client(submission.world.user.model) }),
+    openTools: () => openTools(submission.agent.tools, environment),
+    ...(submission.world === undefined ? {} : { world: moduleWorld(submission.world, environment) }),
+    scorer: createScorer(submission.scorer, {
+      createModelClient: client,
+      runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
+    }),
+    recorder, slot,
+    clock: parts.clock,
+    claim: (breakpoint) => claims.ask(grant.rollout, grant.epoch, breakpoint),
+    holdPermits: parts.holdPermits,
+    chooseEndpoint: (endpoints, current) => {
+      const order = byAffinity(endpoints, grant.task.id);
+      return order.find((endpoint) => !gate.troubled(endpoint)) ?? current;
+    },
+    sha256: (data) => createHash('sha256').update(data).digest('hex'),
+  };
+}
+
+const NEVER = new AbortController().signal;

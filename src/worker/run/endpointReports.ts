@@ -1,0 +1,43 @@
+/** What model calls show of their endpoints, for the server: trouble at once, good answers counted and told together. */
+import type { EndpointReport } from '../../model/client.ts';
+import type { WorkerFrame } from '../../protocol/worker.ts';
+
+const TELL_EVERY_MS = 100;
+
+export class EndpointReports {
+  readonly #send: (frame: WorkerFrame) => void;
+  /** Good answers not told yet. */
+  readonly #good = new Map<string, number>();
+  /** Endpoints whose last word was not a good one. */
+  readonly #troubled = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(send: (frame: WorkerFrame) => void) {
+    this.#send = send;
+  }
+
+  readonly report = (report: EndpointReport): void => {
+    const { endpoint, what } = report;
+    if (what !== 'ok') {
+      this.#troubled.add(endpoint);
+      this.#send({ type: 'endpoint', ...report });
+      return;
+    }
+    if (this.#troubled.delete(endpoint)) {
+      this.#send({ type: 'endpoint', endpoint, what: 'ok' });
+      return;
+    }
+    this.#good.set(endpoint, (this.#good.get(endpoint) ?? 0) + 1);
+    this.#timer ??= setTimeout(() => this.#tell(), TELL_EVERY_MS);
+  };
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #tell(): void {
+    this.#timer = undefined;
+    for (const [endpoint, count] of this.#good) this.#send({ type: 'endpoint', endpoint, what: 'ok', count });
+    this.#good.clear();
+  }
+}

@@ -1,0 +1,204 @@
+/** One granted rollout, from the grant until its last event is acknowledged or somebody else has it. */
+import { deferred } from '../../common/abort.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import type { Breakpoint } from '../../protocol/commands.ts';
+import type { Grant } from '../../protocol/worker.ts';
+import type { Slot } from '../../rollout/ports.ts';
+import { Spool } from '../spool/spool.ts';
+import type { Loss } from '../spool/spool.ts';
+import { closingEvents } from './closing.ts';
+import { compose } from './compose.ts';
+import { redaction } from '../spool/redaction.ts';
+import type { RolloutHandle, WorkerParts } from './parts.ts';
+import type { LoadedSubmission } from './submissions.ts';
+import { makeWorkDirectory, removeWorkDirectory } from './workDirectory.ts';
+
+export interface Command {
+  readonly command: string;
+  readonly verb: string;
+  readonly args: Json | undefined;
+  readonly by: string;
+}
+
+export class HeldRollout {
+  readonly grant: Grant;
+  readonly #parts: WorkerParts;
+  readonly #stop = new AbortController();
+  /** The rollout itself, once it is made; rejects when it never will be. */
+  readonly #ready = deferred<RolloutHandle>();
+  #handle: RolloutHandle | undefined;
+  #spool: Spool | undefined;
+  #hasSlot = false;
+  #loss: Loss | undefined;
+  /** What was told before the rollout was made. */
+  #lost = false;
+  #paused: boolean;
+  #breakpoints: readonly Breakpoint[];
+  #watched = false;
+  #flushes = false;
+
+  constructor(grant: Grant, parts: WorkerParts) {
+    this.grant = grant;
+    this.#parts = parts;
+    this.#paused = grant.paused;
+    this.#breakpoints = grant.breakpoints;
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  get spool(): Spool | undefined {
+    return this.#spool;
+  }
+
+  /** Last seq that was appended here. */
+  get last(): number {
+    return this.#spool?.last ?? this.grant.last;
+  }
+
+  /** Whether it waits at a gate, without a slot. */
+  get held(): boolean {
+    return this.#handle !== undefined && !this.#hasSlot;
+  }
+
+  /** Resolves when nothing of it is left here. Never rejects. */
+  async run(): Promise<void> {
+    const { slots, log, folder } = this.#parts;
+    try {
+      await slots.take(false, this.#stop.signal);
+      this.#hasSlot = true;
+      let loaded: LoadedSubmission | undefined;
+      try {
+        loaded = await this.#parts.submissions.load(this.grant.submission);
+        await this.#run(loaded);
+      } catch (error) {
+        if (!this.#stop.signal.aborted) await this.#close(errorText(error), await this.#stored(), loaded);
+      }
+      if (this.#loss?.code === 'invalid') await this.#close(`The server did not take an event: ${this.#loss.message}`, this.#loss.durable, loaded);
+    } catch (error) {
+      if (!this.#stop.signal.aborted) log(`rollout ${this.grant.rollout}: ${errorText(error)}`);
+    } finally {
+      this.#ready.reject(new StudioError('conflict', 'The rollout has ended.'));
+      this.#giveSlot();
+      this.#parts.claims.drop(this.grant.rollout);
+      this.#spool?.close(new StudioError('fenced', 'The rollout is over.'));
+      await removeWorkDirectory(folder, this.grant.rollout).catch((error: unknown) => log(`the working directory of ${this.grant.rollout} is not removed: ${errorText(error)}`));
+    }
+  }
+
+  /** Stops it here: somebody else has it, or will. `flush`: it is still ours, and what it wrote is still to be stored. */
+  abort(reason: string, flush = false): void {
+    if (this.#stop.signal.aborted) return;
+    this.#flushes = flush;
+    this.#stop.abort(new StudioError('fenced', reason));
+    this.#handle?.abort(reason);
+  }
+
+  /** The server has everything up to `durable`, and the rollout is still ours. */
+  resume(durable: number): void {
+    this.#spool?.resume(durable);
+  }
+
+  async command(command: Command): Promise<{ seq?: number }> {
+    const handle = await this.#ready.promise;
+    return handle.command(command);
+  }
+
+  setLost(lost: boolean): void {
+    this.#lost = lost;
+    this.#handle?.setLost(lost);
+  }
+
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    this.#handle?.setBreakpoints(this.#breakpoints, paused);
+  }
+
+  /** Throws StudioError `usage` for a condition that is no expression. */
+  setBreakpoints(breakpoints: readonly Breakpoint[]): void {
+    this.#breakpoints = breakpoints;
+    this.#handle?.setBreakpoints(breakpoints, this.#paused);
+  }
+
+  watch(on: boolean): void {
+    this.#watched = on;
+    this.#spool?.watch(on);
+  }
+
+  async #run(loaded: LoadedSubmission): Promise<void> {
+    const { grant } = this;
+    const { signal } = this.#stop;
+    const parts = this.#parts;
+    const spool = this.#openSpool(grant.last, loaded);
+    const [prefix, directory] = await Promise.all([
+      grant.last === 0 ? [] : parts.events(grant.rollout, grant.last, signal),
+      makeWorkDirectory(parts.folder, grant.rollout, grant.task, (sha) => parts.blobs.read(sha, signal)),
+    ]);
+    signal.throwIfAborted();
+    // What changed since the grant counts.
+    const now = { ...grant, paused: this.#paused, breakpoints: [...this.#breakpoints] };
+    const { job, ports } = compose({ parts, grant: now, loaded, prefix, directory, recorder: spool, slot: this.#slot() });
+    const handle = parts.createRollout(job, ports);
+    this.#handle = handle;
+    if (this.#lost) handle.setLost(true);
+    this.#ready.resolve(handle);
+    await handle.run();
+    // The next rollout need not wait for the acknowledgement of this one's end.
+    this.#giveSlot();
+    if (this.#loss !== undefined || (signal.aborted && !this.#flushes)) return;
+    // A loss is told by `onLoss`; how long a stopping worker waits is its own affair.
+    await spool.flushed().catch(() => undefined);
+  }
+
+  #openSpool(last: number, loaded: LoadedSubmission | undefined): Spool {
+    const { grant } = this;
+    this.#spool = new Spool({
+      rollout: grant.rollout, epoch: grant.epoch, last, link: this.#parts.link, blobs: this.#parts.blobs,
+      redaction: loaded?.redaction ?? NOTHING_SECRET, watched: this.#watched,
+      onLoss: (loss) => this.#onLoss(loss),
+    });
+    return this.#spool;
+  }
+
+  #onLoss(loss: Loss): void {
+    if (this.#loss === undefined && loss.code === 'invalid') {
+      this.#loss = loss;
+      this.#handle?.abort(loss.message);
+      return;
+    }
+    this.abort(loss.message);
+  }
+
+  /** Last seq the server has, once it has all that was written here. */
+  async #stored(): Promise<number> {
+    await this.#spool?.flushed();
+    return this.last;
+  }
+
+  /** Writes the end of a rollout that could not write it itself. */
+  async #close(message: string, last: number, loaded: LoadedSubmission | undefined): Promise<void> {
+    const { grant } = this;
+    const { worker, clock } = this.#parts;
+    const durable = last === 0 ? [] : await this.#parts.events(grant.rollout, last, this.#stop.signal);
+    const spool = this.#openSpool(last, loaded);
+    spool.append(closingEvents({ grant, worker, clock, submission: loaded?.submission, durable, last, message }), []);
+    await spool.flushed();
+  }
+
+  #slot(): Slot {
+    return {
+      give: () => this.#giveSlot(),
+      take: async (signal) => {
+        await this.#parts.slots.take(true, signal);
+        this.#hasSlot = true;
+      },
+    };
+  }
+
+  #giveSlot(): void {
+    if (!this.#hasSlot) return;
+    this.#hasSlot = false;
+    this.#parts.slots.give();
+  }
+}
+
+const NOTHING_SECRET = redaction([]);

@@ -1,0 +1,51 @@
+/** What all rollouts of a worker share. Put together in `main.ts`. */
+import type { Json } from '../../common/json.ts';
+import type { Breakpoint } from '../../protocol/commands.ts';
+import type { EndpointReport } from '../../model/client.ts';
+import type { ModelConnections } from '../../model/connections.ts';
+import type { PermitGate } from '../../model/permits.ts';
+import type { HoldPermits, RolloutJob, RolloutPorts } from '../../rollout/job.ts';
+import type { Clock } from '../../rollout/ports.ts';
+import type { ToolPools } from '../../tools/environment.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import type { Blobs } from '../spool/blobs.ts';
+import type { SpoolLink } from '../spool/spool.ts';
+import type { Claims } from './claims.ts';
+import type { Slots } from './slots.ts';
+import type { Submissions } from './submissions.ts';
+
+/** A rollout as the worker drives it. */
+export interface RolloutHandle {
+  /** Resolves when the rollout is over or was aborted; what it wrote may not be acknowledged yet. */
+  run(): Promise<void>;
+  command(command: { readonly command: string; readonly verb: string; readonly args: Json | undefined; readonly by: string }): Promise<{ seq?: number }>;
+  /** The batch's breakpoints, and whether it is paused. */
+  setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void;
+  /** Whether the server is lost: no new effect is started then. */
+  setLost(lost: boolean): void;
+  /** Ends it here without an end in its record: somebody else goes on with it. */
+  abort(reason: string): void;
+}
+
+export interface WorkerParts {
+  readonly worker: string;
+  /** The worker's own folder, absolute. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly blobs: Blobs;
+  readonly submissions: Submissions;
+  /** Events 1..last of a rollout. */
+  readonly events: (rollout: string, last: number, signal: AbortSignal) => Promise<TraceEvent[]>;
+  readonly link: SpoolLink;
+  readonly slots: Slots;
+  readonly claims: Claims;
+  readonly holdPermits: HoldPermits;
+  readonly pools: ToolPools;
+  readonly gate: PermitGate;
+  readonly connections: ModelConnections;
+  readonly report: (report: EndpointReport) => void;
+  readonly demoUrl: () => string;
+  readonly demoKey: () => string;
+  readonly createRollout: (job: RolloutJob, ports: RolloutPorts) => RolloutHandle;
+  readonly log: (text: string) => void;
+}

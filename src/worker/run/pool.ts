@@ -1,0 +1,188 @@
+/** All rollouts of a worker: takes what the server grants, gives each its frames, asks for more when slots are free. */
+import type { z } from 'zod';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { verbArgs } from '../../protocol/commands.ts';
+import type { Grant, ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
+import type { Welcome } from '../session/session.ts';
+import { HeldRollout } from './heldRollout.ts';
+import type { WorkerParts } from './parts.ts';
+
+type Control = Extract<ServerToWorker, { type: 'control' }>;
+
+export interface PoolOptions {
+  readonly parts: WorkerParts;
+  readonly send: (frame: WorkerFrame) => boolean;
+  /** The batch has nothing more for this worker. */
+  readonly onDrained: () => void;
+  /** The server wants this worker to stop. */
+  readonly onDrain: () => void;
+}
+
+export class RolloutPool {
+  readonly #options: PoolOptions;
+  readonly #rollouts = new Map<string, HeldRollout>();
+  readonly #over = new Map<string, Promise<void>>();
+  /** Answers to commands that found no connection. */
+  #untold: WorkerFrame[] = [];
+  /** Rollouts asked for that have not come yet. */
+  #asked = 0;
+  #drained = false;
+  #closed = false;
+  #lost = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  rollouts(): { rollout: string; epoch: number; last: number }[] {
+    return [...this.#rollouts.values()].map(({ grant, last }) => ({ rollout: grant.rollout, epoch: grant.epoch, last }));
+  }
+
+  /** Rollouts that wait at a gate. */
+  get held(): number {
+    let held = 0;
+    for (const rollout of this.#rollouts.values()) if (rollout.held) held++;
+    return held;
+  }
+
+  /** Asks for as many rollouts as there are free slots. */
+  ask(): void {
+    if (this.#closed) return;
+    const want = this.#options.parts.slots.free - this.#asked;
+    if (want > 0 && this.#options.send({ type: 'lease', want })) this.#asked += want;
+  }
+
+  welcome(frame: Welcome): void {
+    for (const rollout of frame.drop) this.#rollouts.get(rollout)?.abort('Another worker has this rollout now.');
+    for (const { rollout, durable } of frame.keep) this.#rollouts.get(rollout)?.resume(durable);
+    this.#options.parts.claims.again();
+    const untold = this.#untold;
+    this.#untold = [];
+    for (const done of untold) this.#tell(done);
+    // What was asked for went with the old session.
+    this.#asked = 0;
+    this.ask();
+  }
+
+  frame(frame: Exclude<ServerToWorker, Welcome>): void {
+    switch (frame.type) {
+      case 'ack':
+        this.#rollouts.get(frame.rollout)?.spool?.acked(frame.to);
+        return;
+      case 'refuse':
+        this.#rollouts.get(frame.rollout)?.spool?.refused(frame);
+        return;
+      case 'grant':
+        this.#start(frame);
+        return;
+      case 'granted':
+        this.#drained = frame.drained;
+        if (frame.drained) {
+          this.#asked = 0;
+          this.#checkDrained();
+        }
+        return;
+      case 'claimed':
+        this.#options.parts.claims.answered(frame.claim, frame.yes);
+        return;
+      case 'control':
+        void this.#control(frame).then(
+          (seq) => this.#tell({ type: 'done', command: frame.command, ...(seq === undefined ? {} : { seq }) }),
+          (error: unknown) => this.#tell({ type: 'done', command: frame.command, error: { code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) } }),
+        );
+        return;
+      case 'beat':
+        this.#options.parts.gate.setPermits(frame.permits);
+    }
+  }
+
+  setLost(lost: boolean): void {
+    this.#lost = lost;
+    for (const rollout of this.#rollouts.values()) rollout.setLost(lost);
+  }
+
+  /** Stops every rollout here, without an end; resolves when nothing of them is left. `flush`: what they wrote is stored first. */
+  async close(reason: string, flush: boolean): Promise<void> {
+    this.#closed = true;
+    for (const rollout of this.#rollouts.values()) rollout.abort(reason, flush);
+    await Promise.all(this.#over.values());
+  }
+
+  #start(grant: Grant): void {
+    this.#asked = Math.max(0, this.#asked - 1);
+    this.#drained = false;
+    const before = this.#rollouts.get(grant.rollout);
+    // The server has taken it away and given it again (its beats were lost): the old run is not ours any more.
+    before?.abort('The rollout was leased anew.');
+    const rollout = new HeldRollout(grant, this.#options.parts);
+    this.#rollouts.set(grant.rollout, rollout);
+    if (this.#lost) rollout.setLost(true);
+    const over = (this.#over.get(grant.rollout) ?? DONE)
+      .then(() => rollout.run())
+      .finally(() => {
+        if (this.#rollouts.get(grant.rollout) !== rollout) return;
+        this.#rollouts.delete(grant.rollout);
+        this.#over.delete(grant.rollout);
+        this.#checkDrained();
+      });
+    this.#over.set(grant.rollout, over);
+  }
+
+  #checkDrained(): void {
+    if (this.#drained && this.#rollouts.size === 0 && !this.#closed) this.#options.onDrained();
+  }
+
+  #tell(done: WorkerFrame): void {
+    if (!this.#options.send(done)) this.#untold.push(done);
+  }
+
+  /** Gives the seq at which it took effect, where there is one. */
+  async #control(control: Control): Promise<number | undefined> {
+    switch (control.verb) {
+      case 'drain':
+        this.#options.onDrain();
+        return undefined;
+      case 'watch': {
+        const { on } = argsOf('watch', control.args);
+        this.#each(control.rollout, (rollout) => rollout.watch(on));
+        return undefined;
+      }
+      case 'breakpoints': {
+        const { breakpoints } = argsOf('breakpoints', control.args);
+        this.#each(control.rollout, (rollout) => rollout.setBreakpoints(breakpoints));
+        return undefined;
+      }
+      case 'hold':
+      case 'release':
+        if (control.rollout !== undefined) break;
+        this.#each(undefined, (rollout) => rollout.setPaused(control.verb === 'hold'));
+        return undefined;
+      case 'cancel':
+        if (control.rollout !== undefined) break;
+        // One that ends by itself meanwhile needs no cancelling.
+        await Promise.allSettled([...this.#rollouts.values()].map((rollout) => rollout.command(control)));
+        return undefined;
+      default:
+    }
+    const rollout = this.#rollouts.get(control.rollout ?? '');
+    if (rollout === undefined) throw new StudioError('not_found', 'The rollout does not run here any more.');
+    return (await rollout.command(control)).seq;
+  }
+
+  #each(only: string | undefined, apply: (rollout: HeldRollout) => void): void {
+    if (only === undefined) for (const rollout of this.#rollouts.values()) apply(rollout);
+    else {
+      const rollout = this.#rollouts.get(only);
+      if (rollout !== undefined) apply(rollout);
+    }
+  }
+}
+
+function argsOf<V extends keyof typeof verbArgs>(verb: V, args: unknown): z.infer<(typeof verbArgs)[V]> {
+  const parsed = verbArgs[verb].safeParse(args);
+  if (!parsed.success) throw new StudioError('usage', `The arguments of ${verb} are wrong: ${parsed.error.issues[0]?.message ?? ''}`);
+  // The schema is that of this very verb; the compiler does not follow the lookup.
+  return parsed.data as z.infer<(typeof verbArgs)[V]>;
+}
+
+const DONE = Promise.resolve();

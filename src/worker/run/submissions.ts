@@ -1,0 +1,54 @@
+/** The submissions of a worker's rollouts: each fetched once, with the values of `${env:…}` put in. */
+import { StudioError } from '../../common/errors.ts';
+import { resolveSubmission } from '../../config/env.ts';
+import { codeSha, configSha, submission as submissionSchema } from '../../config/submission.ts';
+import type { Submission } from '../../config/submission.ts';
+import { redaction } from '../spool/redaction.ts';
+import type { Redaction } from '../spool/redaction.ts';
+
+export interface LoadedSubmission {
+  /** Ready to act on. */
+  readonly submission: Submission;
+  /** Of the submission as it was sent. */
+  readonly shas: { readonly config: string; readonly code: string };
+  readonly redaction: Redaction;
+}
+
+export interface SubmissionSources {
+  readonly readBlob: (sha: string) => Promise<Uint8Array>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export class Submissions {
+  readonly #sources: SubmissionSources;
+  readonly #loaded = new Map<string, Promise<LoadedSubmission>>();
+
+  constructor(sources: SubmissionSources) {
+    this.#sources = sources;
+  }
+
+  /** Throws StudioError `config` when a value is missing, `not_found` when the server has no such submission. */
+  load(sha: string): Promise<LoadedSubmission> {
+    let loaded = this.#loaded.get(sha);
+    if (loaded === undefined) {
+      loaded = this.#load(sha);
+      this.#loaded.set(sha, loaded);
+      // The next rollout may have more luck.
+      loaded.catch(() => this.#loaded.delete(sha));
+    }
+    return loaded;
+  }
+
+  async #load(sha: string): Promise<LoadedSubmission> {
+    const { readBlob, secrets } = this.#sources;
+    const parsed = submissionSchema.safeParse(JSON.parse(Buffer.from(await readBlob(sha)).toString('utf8')));
+    if (!parsed.success) throw new StudioError('version', `The submission ${sha} is none that this worker understands: ${parsed.error.issues[0]?.message ?? ''}`);
+    const raw = parsed.data;
+    const shown = new Set(raw.env.shown);
+    return {
+      submission: resolveSubmission(raw, secrets),
+      shas: { config: configSha(raw), code: codeSha(raw) },
+      redaction: redaction(Object.entries(secrets).flatMap(([name, value]) => (shown.has(name) ? [] : [value]))),
+    };
+  }
+}

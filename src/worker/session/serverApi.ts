@@ -1,0 +1,99 @@
+/**
+ * The worker's HTTP side of the server: blobs, events, the submission. A server that is away for a moment (it is
+ * being restarted) is waited for, as long as the caller's signal allows; the session decides when it is gone.
+ */
+import { Agent, request } from 'undici';
+import { sleep } from '../../common/abort.ts';
+import { StudioError } from '../../common/errors.ts';
+import { eventPage, httpError } from '../../protocol/client.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import type { ServerAddress } from './address.ts';
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 2_000;
+const PAGE = 2_000;
+
+export class ServerApi {
+  readonly #address: ServerAddress;
+  readonly #token: string;
+  readonly #agent = new Agent({ connections: 16, pipelining: 1, keepAliveTimeout: 4_000, connect: { timeout: 5_000 } });
+
+  constructor(address: ServerAddress, token: string) {
+    this.#address = address;
+    this.#token = token;
+  }
+
+  /** Bytes of a blob. Throws StudioError `not_found` when there is none. */
+  async getBlob(sha: string, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#call('GET', `/v1/blobs/${sha}`, undefined, signal);
+  }
+
+  /** Stores a blob. Throws StudioError `too_large` and the like; never for a server that is away. */
+  async putBlob(sha: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#call('PUT', `/v1/blobs/${sha}`, bytes, signal);
+  }
+
+  /** Events 1..last of a rollout, those of its lineage first. */
+  async events(rollout: string, last: number, signal: AbortSignal): Promise<TraceEvent[]> {
+    const events: TraceEvent[] = [];
+    let after = 0;
+    while (after < last) {
+      const bytes = await this.#call('GET', `/v1/streams/${encodeURIComponent(rollout)}/events?after=${after}&until=${last}&limit=${PAGE}`, undefined, signal);
+      const page = eventPage.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+      const end = page.events.at(-1);
+      if (end === undefined || end.seq <= after) throw new StudioError('internal', `The server has no event behind ${after} of ${rollout}, though ${last} were promised.`);
+      events.push(...page.events);
+      after = end.seq;
+    }
+    return events;
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #call(method: 'GET' | 'PUT', path: string, body: Uint8Array | undefined, signal: AbortSignal): Promise<Uint8Array> {
+    for (let tries = 0; ; tries++) {
+      const answer = await this.#once(method, path, body, signal);
+      if (answer !== undefined) return answer;
+      await sleep(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries) * (0.5 + Math.random() / 2), signal);
+    }
+  }
+
+  /** undefined: the server is away or cannot now. */
+  async #once(method: 'GET' | 'PUT', path: string, body: Uint8Array | undefined, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    let status: number;
+    let bytes: Uint8Array;
+    try {
+      const response = await request(this.#address.origin + path, {
+        method, dispatcher: this.#agent, signal, body: body ?? null,
+        headers: { authorization: `Bearer ${this.#token}`, ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }) },
+      });
+      status = response.statusCode;
+      bytes = new Uint8Array(await response.body.arrayBuffer());
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return undefined;
+    }
+    if (status >= 200 && status < 300) return bytes;
+    // 507: the server's disk is full; that may pass.
+    if (status >= 500 || status === 429) return undefined;
+    throw refusal(status, bytes, `${method} ${path}`);
+  }
+}
+
+function refusal(status: number, bytes: Uint8Array, what: string): StudioError {
+  const code = status === 404 ? 'not_found' : status === 413 ? 'too_large' : status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'internal';
+  const parsed = httpError.safeParse(parse(Buffer.from(bytes).toString('utf8')));
+  if (!parsed.success) return new StudioError(code, `The server answered ${status} to ${what}.`);
+  const { message, mend } = parsed.data.error;
+  return new StudioError(code, message, mend === undefined ? {} : { mend });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

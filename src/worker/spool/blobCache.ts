@@ -1,0 +1,27 @@
+/** The blobs read last, up to a number of bytes: attachments and bundles are read by one rollout after the other. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
+export class BlobCache {
+  readonly #entries = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  get(sha: string): Uint8Array | undefined {
+    const bytes = this.#entries.get(sha);
+    if (bytes === undefined) return undefined;
+    // The one used last stands last.
+    this.#entries.delete(sha);
+    this.#entries.set(sha, bytes);
+    return bytes;
+  }
+
+  set(sha: string, bytes: Uint8Array): void {
+    if (bytes.length > MOST_BYTES / 4 || this.#entries.has(sha)) return;
+    this.#entries.set(sha, bytes);
+    this.#bytes += bytes.length;
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#bytes <= MOST_BYTES) break;
+      this.#entries.delete(oldest);
+      this.#bytes -= entry.length;
+    }
+  }
+}

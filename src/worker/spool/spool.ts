@@ -1,0 +1,299 @@
+/**
+ * The events of one rollout on their way to the server: in order, in memory until acknowledged, sent again from the
+ * last durable one after a reconnection. What an `append` brings goes out whole, several appends in one frame.
+ */
+import { deferred } from '../../common/abort.ts';
+import type { Deferred } from '../../common/abort.ts';
+import { MAX_APPEND_BYTES, SPOOL_BYTES } from '../../protocol/worker.ts';
+import type { ServerToWorker } from '../../protocol/worker.ts';
+import type { PendingBlob, Recorder } from '../../rollout/ports.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import type { Blobs } from './blobs.ts';
+import { LiveText } from './liveText.ts';
+import type { Redaction } from './redaction.ts';
+
+export type Refusal = Extract<ServerToWorker, { type: 'refuse' }>;
+
+/** What a spool needs of the worker around it. */
+export interface SpoolLink {
+  /** False: no connection now. */
+  sendText(frame: string): boolean;
+  /** Have `flush` called soon, along with those of other spools. */
+  soon(spool: Spool): void;
+}
+
+/** Why nothing more can be recorded. `fenced`: somebody else has the rollout. `invalid`: the server does not take an event. */
+export interface Loss {
+  readonly code: 'fenced' | 'invalid';
+  readonly message: string;
+  /** Last seq the server has. */
+  readonly durable: number;
+}
+
+export interface SpoolOptions {
+  readonly rollout: string;
+  readonly epoch: number;
+  /** Last durable seq at the grant. */
+  readonly last: number;
+  readonly link: SpoolLink;
+  readonly blobs: Blobs;
+  readonly redaction: Redaction;
+  readonly watched: boolean;
+  /** Called once. */
+  readonly onLoss: (loss: Loss) => void;
+}
+
+interface Entry {
+  readonly seq: number;
+  readonly text: string;
+  readonly bytes: number;
+  /** Last of its append: a frame may end here. */
+  readonly ends: boolean;
+}
+
+/** Room in a frame for all that is not events. */
+const ENVELOPE_BYTES = 512;
+/** While frames wait for their ack, a further one is sent for this much. */
+const EAGER_BYTES = 128 * 1024;
+const MOST_IN_FLIGHT = 8;
+/** After `full`, when the server's disk had no room. */
+const FULL_RETRY_MS = 1_000;
+
+export class Spool implements Recorder {
+  readonly rollout: string;
+  readonly epoch: number;
+  readonly #options: SpoolOptions;
+  readonly #live: LiveText;
+  /** Events not yet acknowledged: `#queue[#head]` is the first, with seq `#durable + 1`. */
+  #queue: Entry[] = [];
+  #head = 0;
+  #bytes = 0;
+  #durable: number;
+  #last: number;
+  /** seq of the next event to send. */
+  #next: number;
+  /** Bytes appended and not sent. */
+  #unsent = 0;
+  /** Last seq of each frame without an answer. */
+  #inFlight: number[] = [];
+  /** First seqs of appends whose blobs are not stored yet: nothing from there on may be sent. */
+  readonly #blocked = new Set<number>();
+  /** Send again from `#durable + 1` once every frame is answered. */
+  #rewind = false;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #room: Deferred<void> | undefined;
+  #flushed: Deferred<void> | undefined;
+  #over: Error | undefined;
+
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.rollout = options.rollout;
+    this.epoch = options.epoch;
+    this.#durable = this.#last = options.last;
+    this.#next = options.last + 1;
+    this.#live = new LiveText(options.watched, options.redaction, (span, offset, text) => this.#sendDelta(span, offset, text));
+  }
+
+  /** Last seq appended here, acknowledged or not. */
+  get last(): number {
+    return this.#last;
+  }
+
+  get durable(): number {
+    return this.#durable;
+  }
+
+  append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): void {
+    if (this.#over !== undefined || events.length === 0) return;
+    const { texts, blobs: clean } = this.#options.redaction.append(events, blobs);
+    const first = this.#last + 1;
+    for (const [index, event] of events.entries()) {
+      const text = texts[index] ?? '';
+      // The text is held as UTF-16, the frame is UTF-8; for nearly all of it both are one byte a character.
+      const bytes = Buffer.byteLength(text);
+      this.#queue.push({ seq: event.seq, text, bytes, ends: index === events.length - 1 });
+      this.#bytes += bytes;
+      this.#unsent += bytes;
+      this.#last = event.seq;
+      if (event.span !== undefined && event.kind !== 'hold' && event.kind !== 'release') this.#live.end(event.span);
+    }
+    if (clean.length > 0) this.#store(first, clean);
+    this.#options.link.soon(this);
+  }
+
+  room(): Promise<void> {
+    if (this.#bytes < SPOOL_BYTES || this.#over !== undefined) return DONE;
+    this.#room ??= deferred();
+    return this.#room.promise;
+  }
+
+  /** Rejects when the rollout was lost: then nobody will acknowledge it. */
+  flushed(): Promise<void> {
+    if (this.#over !== undefined) return Promise.reject(this.#over);
+    if (this.#durable === this.#last) return DONE;
+    if (this.#flushed === undefined) {
+      this.#flushed = deferred();
+      this.#flushed.promise.catch(() => undefined);
+    }
+    this.flush();
+    return this.#flushed.promise;
+  }
+
+  delta(span: number, text: string): void {
+    if (this.#over === undefined) this.#live.add(span, text);
+  }
+
+  readBlob(sha: string, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#options.blobs.read(sha, signal);
+  }
+
+  /** Whether anybody looks at the live text. */
+  watch(on: boolean): void {
+    this.#live.watch(on);
+  }
+
+  /** Sends what can be sent now. */
+  flush(): void {
+    if (this.#over !== undefined || this.#rewind || this.#retryTimer !== undefined) return;
+    while (this.#next <= this.#last && this.#inFlight.length < MOST_IN_FLIGHT) {
+      if (this.#inFlight.length > 0 && this.#unsent < EAGER_BYTES && this.#flushed === undefined) return;
+      if (!this.#sendFrame()) return;
+    }
+  }
+
+  acked(to: number): void {
+    this.#inFlight = this.#inFlight.filter((end) => end > to);
+    this.#release(to);
+    this.#afterAnswer();
+  }
+
+  refused(refusal: Refusal): void {
+    switch (refusal.code) {
+      case 'fenced':
+      case 'invalid':
+        this.#lose({ code: refusal.code, message: refusal.message, durable: refusal.durable });
+        return;
+      case 'gap':
+      case 'full':
+        this.#inFlight.shift();
+        this.#release(refusal.durable);
+        this.#rewind = true;
+        if (refusal.code === 'full') {
+          this.#retryTimer ??= setTimeout(() => {
+            this.#retryTimer = undefined;
+            this.#afterAnswer();
+          }, FULL_RETRY_MS);
+        }
+        this.#afterAnswer();
+    }
+  }
+
+  /** After a reconnection: the server has everything up to `durable`. */
+  resume(durable: number): void {
+    this.#inFlight = [];
+    this.#release(durable);
+    this.#rewind = true;
+    this.#afterAnswer();
+    this.#live.again();
+  }
+
+  /** Somebody else has the rollout, or the worker ends: nothing is sent any more. */
+  close(why: Error): void {
+    if (this.#over !== undefined) return;
+    this.#over = why;
+    clearTimeout(this.#retryTimer);
+    this.#queue = [];
+    this.#head = 0;
+    this.#bytes = 0;
+    this.#room?.resolve();
+    this.#flushed?.reject(why);
+  }
+
+  #lose(loss: Loss): void {
+    if (this.#over !== undefined) return;
+    this.close(new Error(loss.message));
+    this.#options.onLoss(loss);
+  }
+
+  #afterAnswer(): void {
+    if (this.#over !== undefined) return;
+    if (this.#rewind && this.#inFlight.length === 0 && this.#retryTimer === undefined) {
+      this.#rewind = false;
+      this.#next = this.#durable + 1;
+      this.#unsent = this.#bytes;
+    }
+    if (this.#next > this.#last) return;
+    if (this.#flushed === undefined) this.#options.link.soon(this);
+    else this.flush();
+  }
+
+  /** The server has everything up to `to`. */
+  #release(to: number): void {
+    if (to <= this.#durable) return;
+    this.#durable = to;
+    for (let entry = this.#queue[this.#head]; entry !== undefined && entry.seq <= to; entry = this.#queue[this.#head]) {
+      this.#bytes -= entry.bytes;
+      this.#head++;
+    }
+    if (this.#head === this.#queue.length || this.#head > 1024) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+    if (this.#next <= to) this.#next = to + 1;
+    if (this.#bytes < SPOOL_BYTES && this.#room !== undefined) {
+      this.#room.resolve();
+      this.#room = undefined;
+    }
+    if (this.#durable >= this.#last && this.#flushed !== undefined) {
+      this.#flushed.resolve();
+      this.#flushed = undefined;
+    }
+  }
+
+  /** One frame of whole appends, as many as fit. False when none can be sent. */
+  #sendFrame(): boolean {
+    const start = this.#head + (this.#next - this.#durable - 1);
+    const limit = this.#blocked.size === 0 ? Infinity : Math.min(...this.#blocked);
+    let end = start;
+    let bytes = ENVELOPE_BYTES;
+    for (let at = start; at < this.#queue.length; at++) {
+      const entry = this.#queue[at];
+      if (entry === undefined || entry.seq >= limit) break;
+      bytes += entry.bytes + 1;
+      // An append that alone is too long for a frame is cut: the alternative is never to store it.
+      if (bytes > MAX_APPEND_BYTES && at > start) {
+        if (end === start) end = at;
+        break;
+      }
+      if (entry.ends || bytes > MAX_APPEND_BYTES) end = at + 1;
+    }
+    const entries = this.#queue.slice(start, end);
+    const last = entries.at(-1);
+    if (last === undefined) return false;
+    const frame = `{"type":"append","rollout":${JSON.stringify(this.rollout)},"epoch":${this.epoch},"from":${this.#next},"events":[${entries.map((entry) => entry.text).join(',')}]}`;
+    if (!this.#options.link.sendText(frame)) return false;
+    for (const entry of entries) this.#unsent -= entry.bytes;
+    this.#next = last.seq + 1;
+    this.#inFlight.push(last.seq);
+    return true;
+  }
+
+  #sendDelta(span: number, offset: number, text: string): void {
+    this.#options.link.sendText(JSON.stringify({ type: 'delta', rollout: this.rollout, epoch: this.epoch, span, offset, text }));
+  }
+
+  #store(first: number, blobs: readonly PendingBlob[]): void {
+    const puts = blobs.map((blob) => this.#options.blobs.store(blob.sha, blob.bytes)).filter((put) => put !== undefined);
+    if (puts.length === 0) return;
+    this.#blocked.add(first);
+    Promise.all(puts).then(
+      () => {
+        this.#blocked.delete(first);
+        this.#options.link.soon(this);
+      },
+      (error: unknown) => this.#lose({ code: 'invalid', message: error instanceof Error ? error.message : String(error), durable: this.#durable }),
+    );
+  }
+}
+
+const DONE = Promise.resolve();

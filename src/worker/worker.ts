@@ -1,0 +1,137 @@
+/** A worker: its session with the server, and the rollouts that run in it. */
+import path from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { errorText } from '../common/errors.ts';
+import type { StudioError } from '../common/errors.ts';
+import { ModelConnections } from '../model/connections.ts';
+import { PermitGate } from '../model/permits.ts';
+import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
+import type { HoldPermits } from '../rollout/job.ts';
+import { allowedEnvironment } from '../tools/environment.ts';
+import { createToolPools } from '../tools/pools.ts';
+import { readSecrets } from './config.ts';
+import type { WorkerConfig } from './config.ts';
+import { Reaper } from './reaper/reaper.ts';
+import { Claims } from './run/claims.ts';
+import { EndpointReports } from './run/endpointReports.ts';
+import type { WorkerParts } from './run/parts.ts';
+import { RolloutPool } from './run/pool.ts';
+import { Slots } from './run/slots.ts';
+import { Submissions } from './run/submissions.ts';
+import { ServerAddress } from './session/address.ts';
+import { ServerApi } from './session/serverApi.ts';
+import { ServerClock } from './session/serverClock.ts';
+import { Session } from './session/session.ts';
+import { Blobs } from './spool/blobs.ts';
+import { Flusher } from './spool/flusher.ts';
+
+export type WorkerEnd =
+  /** The batch has nothing more for it. */
+  | { readonly why: 'drained' }
+  /** It was told to stop. */
+  | { readonly why: 'stopped' }
+  /** The server is gone, or does not take it. */
+  | { readonly why: 'gone'; readonly error: StudioError };
+
+export interface RunningWorker {
+  /** Resolves when it has nothing to do any more; nothing is cleaned up yet. */
+  readonly ended: Promise<WorkerEnd>;
+  /** Ends everything: what rollouts wrote is stored if that takes no longer than a second, tools and their processes end. */
+  close(end: WorkerEnd): Promise<void>;
+}
+
+export interface WorkerOptions {
+  readonly createRollout: WorkerParts['createRollout'];
+  readonly log: (text: string) => void;
+}
+
+/** How long the last events may take to be acknowledged when the worker stops. */
+const FLUSH_MS = 1_000;
+const BYE_MS = 300;
+const REAPER_MS = 500;
+
+export async function startWorker(config: WorkerConfig, options: WorkerOptions): Promise<RunningWorker> {
+  const folder = path.resolve(config.work);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const reaper = new Reaper();
+  reaper.addFolder(folder);
+
+  const life = new AbortController();
+  const address = new ServerAddress(config.server, config.discovery);
+  const api = new ServerApi(address, config.token);
+  const clock = new ServerClock();
+  const blobs = new Blobs(api, life.signal);
+  const flusher = new Flusher();
+  const gate = new PermitGate();
+  const connections = new ModelConnections();
+  const secrets = await readSecrets(config.secrets);
+  const pools = createToolPools({ directory: path.join(folder, 'bundles'), env: allowedEnvironment(process.env, config.pass_env), processGroups: reaper });
+  const ended = Promise.withResolvers<WorkerEnd>();
+
+  // The session, the pool and the slots know each other; none of them is asked for anything before all are there.
+  const slots: Slots = new Slots(config.slots, () => pool.ask());
+  const claims: Claims = new Claims((frame) => session.send(frame));
+  const reports: EndpointReports = new EndpointReports((frame) => session.send(frame));
+  const pool: RolloutPool = new RolloutPool({
+    parts: {
+      worker: config.worker, folder, clock, blobs, slots, claims, pools, gate, connections,
+      submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets }),
+      events: (rollout, last, signal) => api.events(rollout, last, signal),
+      link: { sendText: (frame) => session.sendText(frame), soon: flusher.soon },
+      holdPermits: holdPermits(),
+      report: reports.report,
+      demoUrl: () => `${address.origin}/demo`, demoKey: () => config.token,
+      createRollout: options.createRollout, log: options.log,
+    },
+    send: (frame) => session.send(frame),
+    onDrained: () => ended.resolve({ why: 'drained' }),
+    onDrain: () => ended.resolve({ why: 'stopped' }),
+  });
+  const session: Session = new Session(
+    { address, token: config.token, worker: config.worker, slots: config.slots, giveUpSeconds: config.reconnect_seconds },
+    {
+      rollouts: () => pool.rollouts(),
+      load: () => ({ running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() }),
+      welcome: (frame) => {
+        clock.set(frame.clock);
+        pool.welcome(frame);
+      },
+      frame: (frame) => pool.frame(frame),
+      fenced: (on) => {
+        options.log(on ? 'the server does not answer: no new effect is started' : 'the server answers again');
+        pool.setLost(on);
+      },
+      gone: (error) => ended.resolve({ why: 'gone', error }),
+    },
+  );
+
+  return {
+    ended: ended.promise,
+    close: async (end) => {
+      const late = new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref());
+      await Promise.race([pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'), late]);
+      await session.bye(BYE_MS);
+      life.abort();
+      reports.close();
+      flusher.close();
+      gate.close();
+      const closing = await Promise.allSettled([api.close(), connections.close(), Promise.race([pools.close(), late])]);
+      for (const result of closing) if (result.status === 'rejected') options.log(errorText(result.reason));
+      await reaper.close(REAPER_MS);
+    },
+  };
+}
+
+function holdPermits(): HoldPermits {
+  let taken = 0;
+  return {
+    take: () => {
+      if (taken >= MAX_BREAKPOINT_HOLDS) return false;
+      taken++;
+      return true;
+    },
+    give: () => {
+      taken--;
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { abortable } from '../common/abort.ts';
+import { StudioError } from '../common/errors.ts';
+import type { SubmittedModule, SubmittedWorld } from '../config/submission.ts';
+import type { Json } from '../common/json.ts';
+import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, Verdict, World, WorldSession } from '../rollout/ports.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { TaskRecord } from '../trace/task.ts';
+import type { ToolEnvironment } from '../tools/environment.ts';
+import { classed } from '../tools/modules/errors.ts';
+import { LateLog } from '../tools/modules/lateLog.ts';
+import { outcomeOf } from '../tools/modules/moduleHost.ts';
+import type { ModulePool } from '../tools/modules/modulePool.ts';
+import type { Operation } from '../tools/modules/protocol.ts';
+import { opened } from '../tools/modules/protocol.ts';
+import { toolSpecs } from '../tools/modules/toolSpecs.ts';
+import { Aborted } from '../tools/modules/workerThread.ts';
+import type { Answer, Sinks, WorkerThread } from '../tools/modules/workerThread.ts';
+import { verdictOf } from './verdict.ts';
+
+/**
+ * A world written as a module that exports `open`. Each session runs in a thread by itself; a session that closed
+ * cleanly leaves its thread to the next one. `environment` is that of the rollout the world is opened for.
+ */
+export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironment): World {
+  return {
+    name: submitted.name,
+    kind: submitted.kind,
+    open: async (input, signal) => {
+      const pool = await environment.pools.modules.get(submitted.module, (sha) => environment.readBlob(sha));
+      return ModuleSession.open(submitted.name, pool, input, environment, signal);
+    },
+  };
+}
+
+/**
+ * Calls an exported function of a module, e.g. a scorer's, and gives what it returned, as JSON.
+ * Throws StudioError `config` when the module cannot be loaded, ClassedError when the function failed.
+ */
+export async function runExport(module: SubmittedModule, exportName: string, args: readonly unknown[], environment: ToolEnvironment, signal: AbortSignal): Promise<Json> {
+  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
+  const loaded = await pool.load();
+  if (!loaded.exports.includes(exportName)) {
+    const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');
+    throw new StudioError('config', `${module.file} exports no "${exportName}".`, { mend: `It exports ${names}.` });
+  }
+  try {
+    const answer = await pool.run({ kind: 'export', name: exportName, args }, new LateLog(environment.onLog?.bind(environment)).quiet(signal), true);
+    return outcomeOf(answer).response;
+  } catch (error) {
+    throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', lost: 'infrastructure' });
+  }
+}
+
+interface Capabilities {
+  readonly verify: boolean;
+  readonly snapshot: boolean;
+}
+
+class ModuleSession implements WorldSession {
+  readonly specs: readonly ToolSpec[];
+  readonly verify?: NonNullable<WorldSession['verify']>;
+  readonly snapshot?: NonNullable<WorldSession['snapshot']>;
+  readonly #pool: ModulePool;
+  readonly #thread: WorkerThread;
+  readonly #cwd: string;
+  readonly #late: LateLog;
+  /** The last operation: a world does one thing at a time, or its changes would be told of the wrong call. */
+  #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  private constructor(pool: ModulePool, thread: WorkerThread, late: LateLog, cwd: string, specs: readonly ToolSpec[], can: Capabilities) {
+    this.#pool = pool;
+    this.#thread = thread;
+    this.#late = late;
+    this.#cwd = cwd;
+    this.specs = specs;
+    if (can.verify) this.verify = (input, signal) => this.#verify(input, signal);
+    if (can.snapshot) this.snapshot = (signal) => this.#snapshot(signal);
+  }
+
+  /** Throws StudioError `config` when the module cannot be loaded, ClassedError `world_error` when `open` failed. */
+  static async open(
+    name: string, pool: ModulePool, input: { task: TaskRecord; seed: number; from?: Uint8Array }, environment: ToolEnvironment, signal: AbortSignal,
+  ): Promise<ModuleSession> {
+    const late = new LateLog(environment.onLog?.bind(environment));
+    const thread = await pool.take(false);
+    try {
+      const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, late.quiet(signal));
+      const told = opened.parse(JSON.parse(answer.text));
+      return new ModuleSession(pool, thread, late, environment.cwd, toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'), told);
+    } catch (error) {
+      await pool.give(thread, false);
+      throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
+    }
+  }
+
+  async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
+    const spec = this.specs.find((candidate) => candidate.name === call.name);
+    if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
+    try {
+      const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
+      return outcomeOf(await this.#run(op, this.#late.sinks(context)));
+    } catch (error) {
+      throw classed(error, { mapper: this.#pool.mapper, signal: context.signal, thrown: 'tool_error', lost: 'world_error', place: spec.place });
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const clean = await this.#run({ kind: 'close' }, this.#late.quiet(AbortSignal.timeout(CLOSE_MS))).then(() => true, () => false);
+    this.#late.close();
+    await this.#pool.give(this.#thread, clean);
+  }
+
+  async #verify(input: { readonly answer: Json; readonly expected: Json | undefined }, signal: AbortSignal): Promise<Verdict> {
+    const answer = await this.#judge({ kind: 'verify', ...input }, signal);
+    return verdictOf(outcomeOf(answer).response, 'verify');
+  }
+
+  async #snapshot(signal: AbortSignal): Promise<Uint8Array> {
+    const { snapshot } = await this.#judge({ kind: 'snapshot' }, signal);
+    if (snapshot === undefined) throw new ClassedError('world_error', 'The world gave no snapshot.');
+    return snapshot;
+  }
+
+  async #judge(op: Operation, signal: AbortSignal): Promise<Answer> {
+    try {
+      return await this.#run(op, this.#late.quiet(signal));
+    } catch (error) {
+      throw classed(error, { mapper: this.#pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
+    }
+  }
+
+  /** In turn: each operation starts when the one before has ended. */
+  #run(op: Operation, sinks: Sinks): Promise<Answer> {
+    const before = this.#last;
+    const result = abortable(before, sinks.signal).then(
+      () => this.#thread.run(op, sinks),
+      () => { throw new Aborted(); },
+    );
+    this.#last = Promise.allSettled([before, result]);
+    return result;
+  }
+}
+
+/** How long a world's `close` may take. */
+const CLOSE_MS = 5000;

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import type { Verdict } from '../rollout/ports.ts';
+import type { Json } from '../common/json.ts';
+import { ClassedError } from '../trace/classedError.ts';
+
+const verdict = z.object({
+  value: z.number().nullable(),
+  passed: z.boolean().nullable(),
+  parts: z.record(z.string(), z.number()).optional(),
+  explanation: z.string().optional(),
+});
+
+/** What a user's verifier returned, checked. `what` names the function. Throws ClassedError `world_error`. */
+export function verdictOf(value: Json, what: string): Verdict {
+  const parsed = verdict.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const path = issue === undefined || issue.path.length === 0 ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
+    throw new ClassedError('world_error', `${what} must return {value: number or null, passed: boolean or null, parts?, explanation?}${path}.`);
+  }
+  const { parts, explanation, ...rest } = parsed.data;
+  return { ...rest, ...(parts === undefined ? {} : { parts }), ...(explanation === undefined ? {} : { explanation }) };
+}

@@ -1,0 +1,71 @@
+/** One contract, both stores: whatever a server relies on holds in SQLite and in PostgreSQL, there also with two servers. */
+import { after, before, describe } from 'node:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { openStore, type OpenOptions } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { appendTests } from './store/appends.ts';
+import { batchTests } from './store/batches.ts';
+import { blobTests } from './store/blobs.ts';
+import { commandTests } from './store/commands.ts';
+import { sessionTests } from './store/sessions.ts';
+import { settlingTests } from './store/settling.ts';
+import type { Subject } from './store/suite.ts';
+
+const SUITES = [batchTests, appendTests, settlingTests, sessionTests, commandTests, blobTests];
+
+describe('store contract: SQLite', () => {
+  let folder: string;
+  let store: Store;
+  const opened: Store[] = [];
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-store-'));
+    store = await openStore(path.join(folder, 'shared'));
+    opened.push(store);
+  });
+  after(async () => {
+    for (const one of opened) await one.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const subject: Subject = {
+    kind: 'sqlite',
+    store: () => store,
+    other: () => store,
+    async fresh(options?: OpenOptions) {
+      const one = await openStore(path.join(folder, `fresh-${opened.length}`), options);
+      opened.push(one);
+      return one;
+    },
+  };
+  for (const suite of SUITES) suite(subject);
+});
+
+describe('store contract: PostgreSQL, two servers', () => {
+  let postgres: TestPostgres;
+  let store: Store;
+  let other: Store;
+  const opened: Store[] = [];
+  before(async () => {
+    postgres = await startPostgres();
+    const url = await postgres.createDatabase();
+    [store, other] = await Promise.all([openStore(url), openStore(url)]);
+    opened.push(store, other);
+  });
+  after(async () => {
+    for (const one of opened) await one.close();
+    await postgres.stop();
+  });
+  const subject: Subject = {
+    kind: 'postgres',
+    store: () => store,
+    other: () => other,
+    async fresh(options?: OpenOptions) {
+      const one = await openStore(await postgres.createDatabase(), options);
+      opened.push(one);
+      return one;
+    },
+  };
+  for (const suite of SUITES) suite(subject);
+});

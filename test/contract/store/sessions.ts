@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
+import { event, eventsOf, finish, logLine, newSession, openBatch } from '../../support/trajectories.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { Subject } from './suite.ts';
+
+const LEASE_MS = 150;
+
+/** Waits until sessions are over, by the database's own clock. */
+async function leaseOver(store: Store): Promise<void> {
+  const until = (await store.now()) + LEASE_MS;
+  while ((await store.now()) <= until) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+export function sessionTests(subject: Subject): void {
+  describe('sessions and leases', () => {
+    it('gives every task its first attempt first, or attempts of a task together', async () => {
+      const store = subject.store();
+      for (const [order, expected] of [['breadth', ['t0/1', 't1/1', 't2/1', 't0/2']], ['depth', ['t0/1', 't0/2', 't1/1', 't1/2']]] as const) {
+        const { session } = await openBatch(store, 3, { order });
+        const leases = [...await store.lease(session, 3), ...await store.lease(session, 1)];
+        assert.deepEqual(leases.map((lease) => `${lease.task.id}/${lease.attempt}`), expected);
+        assert.ok(leases.every(({ epoch, held, last }) => epoch === 1 && !held && last === 0));
+      }
+    });
+
+    it('never leases a rollout twice, however many ask at once', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 40, { attempts: 5 });
+      const second = newSession(batch, { worker: 'worker-2' });
+      await subject.other().openSession(second);
+      const got: string[] = [];
+      const take = async (from: Store, name: string, want: number): Promise<void> => {
+        for (let idle = 0; idle < 3; ) {
+          const leases = await from.lease(name, want);
+          got.push(...leases.map(({ rollout }) => rollout));
+          idle = leases.length === 0 ? idle + 1 : 0;
+        }
+      };
+      await Promise.all([take(store, session, 3), take(store, session, 7), take(subject.other(), second.session, 4), take(subject.other(), second.session, 9)]);
+      assert.equal(got.length, 200);
+      assert.equal(new Set(got).size, 200);
+      const all = (await store.sessions()).filter((one) => one.batch === batch);
+      assert.equal(all.reduce((sum, { running }) => sum + running, 0), 200);
+    });
+
+    it('puts the rollouts of an ended session back at once, epochs kept', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 2, { attempts: 1 });
+      const [one, two] = await store.lease(session, 2);
+      await store.append({ rollout: one!.rollout, epoch: 1, from: 1, events: [logLine(1), event(2, 'hold', { why: 'breakpoint', side: 'before' })] });
+      assert.deepEqual((await store.sessions()).filter((other) => other.session === session).map(({ running, held, worker }) => [running, held, worker]), [[1, 1, 'worker-1']]);
+      assert.deepEqual((await store.endSession(session, 'drained')).toSorted(), [one!.rollout, two!.rollout].toSorted());
+      assert.deepEqual(await store.endSession(session, 'drained'), []);
+      const row = (await store.rollout(one!.rollout))!;
+      assert.deepEqual([row.row.state, row.row.epoch, row.session], ['queued', 1, undefined]);
+      const told = (await eventsOf(store, batch)).filter(({ kind }) => kind === 'infra');
+      assert.equal(told.length, 2);
+      assert.equal(await store.beat(session), false);
+      await assert.rejects(store.lease(session, 1), (error) => StudioError.is(error, 'not_found'));
+      const next = newSession(batch, { worker: 'worker-2' });
+      await store.openSession(next);
+      const again = await store.lease(next.session, 5);
+      assert.deepEqual(again.map(({ rollout, epoch, last, held, try: n }) => [rollout, epoch, last, held, n]), [[one!.rollout, 2, 2, true, 1], [two!.rollout, 2, 0, false, 1]]);
+      const late = await store.append({ rollout: one!.rollout, epoch: 1, from: 3, events: [logLine(3)] });
+      assert.deepEqual([late.ok, !late.ok && late.code, late.durable], [false, 'fenced', 2]);
+    });
+
+    it('still takes what a lost worker sends before anybody else has the rollout', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 1, { attempts: 1 });
+      const [lease] = await store.lease(session, 1);
+      await store.endSession(session, 'gone');
+      await finish(store, batch, lease!);
+      assert.deepEqual([(await store.rollout(lease!.rollout))?.row.settles, (await store.batch(batch))?.row.state], [true, 'ended']);
+    });
+
+    it('ends sessions that gave no sign of life, and spares the others', async () => {
+      const store = await subject.fresh({ leaseMs: LEASE_MS });
+      const { batch, session } = await openBatch(store, 2, { attempts: 1 });
+      const alive = newSession(batch, { worker: 'alive' });
+      await store.openSession(alive);
+      const [lost] = await store.lease(session, 1);
+      await store.lease(alive.session, 1);
+      assert.deepEqual(await store.expireSessions(), []);
+      await leaseOver(store);
+      assert.equal(await store.beat(alive.session), true);
+      assert.deepEqual(await store.expireSessions(), [{ session, worker: 'worker-1', batch, rollouts: [lost!.rollout] }]);
+      assert.deepEqual(await store.expireSessions(), []);
+      const infra = (await eventsOf(store, batch)).find(({ kind }) => kind === 'infra');
+      assert.equal(infra?.kind === 'infra' && infra.data.rollout, lost!.rollout);
+      assert.deepEqual((await store.sessions()).map(({ worker }) => worker), ['alive']);
+      await leaseOver(store);
+      await store.graceForSessions();
+      assert.deepEqual(await store.expireSessions(), [], 'a server that starts gives everybody time');
+    });
+
+    it('lets a worker that comes back keep what is still its own', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 5, { attempts: 1 });
+      const leases = await store.lease(session, 5);
+      const [kept, requeued, taken, done, held] = leases;
+      await store.append({ rollout: kept!.rollout, epoch: 1, from: 1, events: [logLine(1)] });
+      await finish(store, batch, done!);
+      await store.append({ rollout: held!.rollout, epoch: 1, from: 1, events: [event(1, 'hold', { why: 'step', side: 'after' })] });
+      await store.endSession(session, 'its connection broke');
+      const thief = newSession(batch, { worker: 'worker-2' });
+      await store.openSession(thief);
+      // Queue order: the first three tasks; the thief takes one of them and gives back the others.
+      const stolen = await store.lease(thief.session, 3);
+      assert.deepEqual(stolen.map(({ rollout }) => rollout), [kept!.rollout, requeued!.rollout, taken!.rollout]);
+      const back = newSession(batch);
+      await store.openSession(back);
+      const answer = await store.adopt(back.session, [
+        ...leases.map(({ rollout }) => ({ rollout, epoch: 1 })), { rollout: 'r-none', epoch: 1 },
+      ]);
+      assert.deepEqual(answer.keep, [{ rollout: held!.rollout, durable: 1 }]);
+      assert.deepEqual(answer.drop.toSorted(), [kept!.rollout, requeued!.rollout, taken!.rollout, done!.rollout, 'r-none'].toSorted());
+      assert.deepEqual([(await store.rollout(held!.rollout))?.row.state, (await store.rollout(held!.rollout))?.session], ['held', back.session]);
+      // The thief itself reconnects before its old session is over.
+      const again = newSession(batch, { worker: 'worker-2' });
+      await store.openSession(again);
+      assert.deepEqual((await store.adopt(again.session, stolen.map(({ rollout, epoch }) => ({ rollout, epoch })))).keep.map(({ durable }) => durable), [1, 0, 0]);
+      assert.deepEqual(await store.endSession(thief.session, 'replaced'), []);
+      await assert.rejects(store.adopt('s-none', []), (error) => StudioError.is(error, 'not_found'));
+    });
+
+    it('elects one server for a role', async () => {
+      const store = subject.store();
+      assert.equal(await store.elect('jobs'), true);
+      assert.equal(await store.elect('jobs'), true);
+      if (subject.other() !== store) {
+        assert.equal(await subject.other().elect('jobs'), false);
+        assert.equal(await subject.other().elect('metrics'), true);
+        assert.equal(await store.elect('metrics'), false);
+      }
+    });
+
+    it('has one secret key', async () => {
+      const keys = await Promise.all([subject.store().secretKey(), subject.other().secretKey()]);
+      assert.match(keys[0] ?? '', /^[0-9a-f]{64}$/);
+      assert.equal(keys[0], keys[1]);
+      assert.equal(await subject.store().secretKey(), keys[0]);
+    });
+  });
+}

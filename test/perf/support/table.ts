@@ -1,0 +1,18 @@
+/** min / median / max of several runs, and aligned tables. */
+export { table } from '../../../src/cli/table.ts';
+
+export function spread(values: readonly number[], digits = 2): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (index: number): string => (sorted[index] ?? Number.NaN).toFixed(digits);
+  return `${at(0)} / ${at(Math.floor(sorted.length / 2))} / ${at(sorted.length - 1)}`;
+}
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Rounds from the environment (`ROUNDS=5 npm run bench …`), else the default. */
+export function rounds(otherwise: number): number {
+  const asked = Number(process.env['ROUNDS']);
+  return Number.isInteger(asked) && asked > 0 ? asked : otherwise;
+}

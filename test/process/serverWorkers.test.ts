@@ -1,0 +1,239 @@
+/** Queue, sessions, leases, appends and commands, over real sockets. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ending, logEvent, opening } from '../support/fakeWorker.ts';
+import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
+
+describe('workers', () => {
+  const store = new TestStore();
+  let server: TestServer;
+  before(async () => {
+    server = await store.start();
+  });
+  after(() => store[Symbol.asyncDispose]());
+
+  test('a batch lives from its submission to its end', async () => {
+    const batch = await server.submit(plainSubmission(), tasks(3));
+    const worker = await server.worker(batch);
+    assert.deepEqual([worker.welcome.beat_s, worker.welcome.lease_s, worker.welcome.keep, worker.welcome.drop], [5, 30, [], []]);
+    const grants = await worker.lease(6);
+    // Breadth first: every task gets its first attempt before any gets its second.
+    assert.deepEqual(grants.map((grant) => `${grant.task.id}/${grant.attempt}`), ['t1/1', 't2/1', 't3/1', 't1/2', 't2/2', 't3/2']);
+    for (const [index, grant] of grants.entries()) await worker.finish(grant, { passed: index % 2 === 0 });
+    worker.send({ type: 'lease', want: 1 });
+    assert.equal((await worker.frames.next('granted', (frame) => frame.drained)).now, 0);
+    const row = await server.api.batch(batch);
+    assert.deepEqual([row.state, row.counts.passed, row.counts.failed, row.output_tokens], ['ended', 3, 3, 30]);
+    const kinds = (await server.api.events(batch)).events.map((event) => event.kind);
+    assert.deepEqual([kinds[0], kinds.at(-1)], ['batch.start', 'batch.end']);
+    const page = await server.api.events(grants[0]!.rollout, { after: 1, limit: 2 });
+    assert.deepEqual([page.events.map((event) => event.seq), page.last], [[2, 3], 5]);
+  });
+
+  test('the same again is the same batch; another under its id is a conflict', async () => {
+    const submission = plainSubmission({ name: 'twice' });
+    const batch = await server.submit(submission, tasks(2), { open: true });
+    await server.submit(submission, tasks(2), { open: true, batch });
+    await server.api.appendTasks(batch, 2, [{ id: 'more', question: '?', meta: {} }]);
+    await server.api.appendTasks(batch, 2, [{ id: 'more', question: '?', meta: {} }]);
+    await assert.rejects(server.api.appendTasks(batch, 9, tasks(1)), { code: 'conflict' });
+    assert.equal((await server.api.batch(batch)).tasks, 3);
+    assert.equal((await server.api.batch(batch)).state, 'open');
+    await assert.rejects(server.submit(plainSubmission({ name: 'other' }), tasks(2), { batch }), { code: 'conflict' });
+    await server.api.commandBatch(batch, { command: `seal-${batch}`, verb: 'seal' });
+    await server.api.commandBatch(batch, { command: `seal-${batch}`, verb: 'seal' });
+    assert.equal((await server.api.batch(batch)).state, 'running');
+    const controls = (await server.api.events(batch)).events.filter((event) => event.kind === 'control');
+    assert.equal(controls.length, 1);
+    await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
+  });
+
+  test('repeats are acknowledged; gaps, wrong events and what others hold are refused', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    const events = opening(grant!);
+    await worker.appendAcked(grant!, events);
+    await worker.appendAcked(grant!, events);
+    worker.append(grant!, [logEvent(9, 'too far')]);
+    const gap = await worker.frames.next('refuse');
+    assert.deepEqual([gap.code, gap.durable], ['gap', 2]);
+    worker.send({ type: 'append', rollout: grant!.rollout, epoch: grant!.epoch, from: 3, events: [{ seq: 3, v: 1, at: 1, kind: 'log', data: { stream: 'side', text: 'x' } }] as never });
+    const invalid = await worker.frames.next('refuse');
+    assert.deepEqual([invalid.code, invalid.durable], ['invalid', 2]);
+    assert.match(invalid.message, /Event 3 .*data\.stream/);
+    // Of another batch, whatever epoch it guesses.
+    const stranger = await server.worker(await server.submit(plainSubmission(), tasks(1)));
+    stranger.append(grant!, [logEvent(3, 'mine now')]);
+    assert.equal((await stranger.frames.next('refuse')).code, 'fenced');
+    assert.equal((await server.api.rollout(grant!.rollout)).row.last, 2);
+    // Frames that are none end the connection.
+    stranger.frames.send('{"type":"append"}');
+    assert.equal((await stranger.frames.closed).code, 1008);
+    await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
+  });
+
+  test('a worker that comes back keeps what it holds; another that took it fences the first', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
+    const first = await server.worker(batch, { name: 'phoenix' });
+    const [kept, lost] = await first.lease(2);
+    await first.appendAcked(kept!, opening(kept!));
+    first.close();
+    const again = await server.worker(batch, { name: 'phoenix', rollouts: [{ rollout: kept!.rollout, epoch: kept!.epoch, last: 2 }, { rollout: 'r0', epoch: 1, last: 0 }] });
+    assert.deepEqual([again.welcome.keep, again.welcome.drop], [[{ rollout: kept!.rollout, durable: 2 }], ['r0']]);
+    // What it did not bring along is given to the next at once, one epoch on.
+    const second = await server.worker(batch);
+    const [taken] = await second.lease(1);
+    assert.deepEqual([taken!.rollout, taken!.epoch], [lost!.rollout, lost!.epoch + 1]);
+    // The same connection may still believe that it holds it.
+    await again.appendAcked(kept!, ending(3, { passed: true }));
+    const old = await server.worker(batch, { rollouts: [{ rollout: taken!.rollout, epoch: lost!.epoch, last: 0 }] });
+    assert.deepEqual(old.welcome.drop, [taken!.rollout]);
+    old.append({ rollout: taken!.rollout, epoch: lost!.epoch }, opening({ ...lost! }));
+    assert.equal((await old.frames.next('refuse')).code, 'fenced');
+    second.send({ type: 'bye' });
+    await second.frames.closed;
+    const [third] = await again.lease(1);
+    assert.equal(third!.epoch, taken!.epoch + 1);
+    await again.finish(third!, { passed: false });
+    const infra = (await server.api.events(batch)).events.filter((event) => event.kind === 'infra');
+    assert.equal(infra.length, 2);
+  });
+
+  test('work that comes later is pushed; a number caps what runs at once', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 1, concurrency: 2 }), tasks(1), { open: true });
+    const worker = await server.worker(batch);
+    worker.send({ type: 'lease', want: 5 });
+    const grant = await worker.frames.next('grant');
+    assert.deepEqual(await worker.frames.next('granted'), { type: 'granted', now: 1, drained: false });
+    await server.api.appendTasks(batch, 1, tasks(4).slice(1));
+    const second = await worker.frames.next('grant');
+    await worker.finish(grant, { passed: true });
+    const third = await worker.frames.next('grant');
+    assert.deepEqual([second.task.id, third.task.id], ['t2', 't3']);
+    assert.equal((await server.api.batch(batch)).counts.running, 2);
+    await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
+  });
+
+  test('pause and breakpoints reach workers, cancel ends what is queued and what runs', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 3 }), tasks(1));
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    await worker.appendAcked(grant!, opening(grant!));
+    await server.api.commandBatch(batch, { command: `p-${batch}`, verb: 'pause', by: 'me' });
+    assert.equal((await worker.frames.next('control')).verb, 'hold');
+    worker.send({ type: 'lease', want: 1 });
+    assert.equal((await worker.frames.next('granted')).now, 0);
+    await server.api.commandBatch(batch, { command: `b-${batch}`, verb: 'breakpoints', args: { breakpoints: [{ id: 'one', side: 'before', tool: 'renew' }] } });
+    assert.equal((await worker.frames.next('control')).verb, 'breakpoints');
+    await server.api.commandBatch(batch, { command: `r-${batch}`, verb: 'resume' });
+    assert.equal((await worker.frames.next('control')).verb, 'release');
+    assert.deepEqual((await worker.frames.next('grant')).breakpoints, [{ id: 'one', side: 'before', tool: 'renew' }]);
+    worker.send({ type: 'claim', claim: 'k', breakpoint: 'one', rollout: grant!.rollout, epoch: grant!.epoch });
+    assert.equal((await worker.frames.next('claimed')).yes, true);
+
+    const reply = await server.api.commandBatch(batch, { command: `x-${batch}`, verb: 'cancel', args: { reason: 'enough' } });
+    assert.equal(reply.changed, 1);
+    assert.deepEqual([await worker.frames.next('control').then(({ verb, args }) => [verb, args])], [['cancel', { reason: 'enough' }]]);
+    await worker.appendAcked(grant!, ending(3, { passed: false, status: 'cancelled' }));
+    const row = await server.api.batch(batch);
+    assert.deepEqual([row.counts.cancelled, row.counts.running], [2, 1]);
+  });
+
+  test('a command to a rollout waits for its worker, and its repeat for nothing', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    await worker.appendAcked(grant!, opening(grant!));
+    const { rollout } = grant!;
+    await assert.rejects(server.api.commandRollout(rollout, { command: 'early', verb: 'hold', expect: { seq: 1 } }), { code: 'conflict', details: { head: 2 } });
+    const reply = server.api.commandRollout(rollout, { command: `h-${rollout}`, verb: 'hold', expect: { seq: 2 } });
+    const control = await worker.frames.next('control');
+    assert.deepEqual([control.command, control.verb, control.rollout], [`h-${rollout}`, 'hold', rollout]);
+    await worker.appendAcked(grant!, [{ seq: 3, v: 1, at: Date.now(), kind: 'hold', data: { why: 'step', side: 'before' } }]);
+    worker.send({ type: 'done', command: control.command, seq: 3 });
+    assert.deepEqual(await reply, { seq: 3 });
+    assert.deepEqual(await server.api.commandRollout(rollout, { command: `h-${rollout}`, verb: 'hold', expect: { seq: 2 } }), { seq: 3 });
+    assert.equal((await server.api.rollout(rollout)).row.state, 'held');
+
+    // What the worker refuses is the command's answer.
+    const skip = server.api.commandRollout(rollout, { command: `s-${rollout}`, verb: 'skip', args: { result: 1 } });
+    worker.send({ type: 'done', command: (await worker.frames.next('control')).command, error: { code: 'conflict', message: 'There is no tool call at this gate.' } });
+    await assert.rejects(skip, { code: 'conflict', message: 'There is no tool call at this gate.' });
+
+    // A rollout that nobody has: its row is cancelled, and it cannot be edited.
+    const queued = (await server.api.rollouts(batch)).rollouts.find((row) => row.state === 'queued')!;
+    await assert.rejects(server.api.commandRollout(queued.rollout, { command: 'e', verb: 'edit', args: { of: { m: 1 }, path: '', value: 1 } }), { code: 'conflict', mend: 'Fork it instead.' });
+    await server.api.commandRollout(queued.rollout, { command: `hq-${rollout}`, verb: 'hold' });
+    const [second] = await worker.lease(1);
+    const pending = await worker.frames.next('control');
+    assert.deepEqual([pending.rollout, pending.verb], [second!.rollout, 'hold']);
+
+    const ended = server.api.commandRollout(rollout, { command: `c-${rollout}`, verb: 'cancel' });
+    assert.equal((await worker.frames.next('control')).verb, 'cancel');
+    await worker.appendAcked(grant!, ending(4, { passed: false, status: 'cancelled' }));
+    assert.match((await ended).text ?? '', /ended/);
+    await assert.rejects(server.api.commandRollout(rollout, { command: 'late', verb: 'hold' }), { code: 'conflict' });
+    await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
+  });
+
+  test('stop rules end a task, and a batch', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 4, stop: { passes_per_task: 1 } }), tasks(2));
+    const worker = await server.worker(batch);
+    const [first, other, again] = await worker.lease(3);
+    await worker.finish(first!, { passed: true });
+    const control = await worker.frames.next('control');
+    assert.deepEqual([control.verb, control.rollout], ['cancel', again!.rollout]);
+    await worker.appendAcked(again!, [...opening(again!), ...ending(3, { passed: false, status: 'cancelled' })]);
+    const rows = (await server.api.rollouts(batch, { task: 't1' })).rollouts;
+    assert.deepEqual(rows.map((row) => row.progress.status), ['done', 'cancelled', 'cancelled', 'cancelled']);
+    await worker.finish(other!, { passed: true });
+    await worker.frames.next('granted', (frame) => frame.drained);
+    assert.equal((await server.api.batch(batch)).state, 'ended');
+
+    const dear = await server.submit(plainSubmission({ attempts: 3, stop: { tokens: 100 } }), tasks(1));
+    const spender = await server.worker(dear);
+    const [one] = await spender.lease(1);
+    await spender.finish(one!, { passed: false, output_tokens: 200 });
+    await spender.frames.next('granted', (frame) => frame.drained);
+    const row = await server.api.batch(dear);
+    assert.deepEqual([row.state, row.counts.cancelled], ['ended', 2]);
+    assert.match(row.reason ?? '', /stop\.tokens: 210 tokens/);
+  });
+
+  test('an endpoint that refuses the first call stops the batch with one message', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 3 }), tasks(2));
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    const report = { type: 'endpoint', endpoint: 'http://127.0.0.1:9/v1', what: 'denied', text: 'The endpoint does not accept the key (401).' } as const;
+    worker.send(report);
+    worker.send(report);
+    assert.equal((await worker.frames.next('control')).verb, 'cancel');
+    await worker.appendAcked(grant!, [...opening(grant!), ...ending(3, { passed: false, status: 'cancelled' })]);
+    await worker.frames.next('granted', (frame) => frame.drained);
+    const row = await server.api.batch(batch);
+    assert.deepEqual([row.state, row.reason, row.counts.infrastructure], ['ended', 'The endpoint does not accept the key (401).', 5]);
+    assert.equal((await server.api.events(batch)).events.filter((event) => event.kind === 'infra').length, 1);
+  });
+
+  test('permits follow what workers say of an endpoint', async () => {
+    const endpoint = 'http://127.0.0.1:10/v1';
+    const plain = plainSubmission();
+    const agent = { ...plain.agent, model: { ...plain.agent.model, endpoints: [endpoint] } };
+    const batch = await server.submit(plainSubmission({ attempts: 10, concurrency: 'auto', agent }), tasks(1));
+    const worker = await server.worker(batch);
+    await worker.lease(2);
+    worker.send({ type: 'beat', load: { running: 2, held: 0, waiting: 0, rss: 1 } });
+    const beat = await worker.frames.next('beat', (frame) => (frame.permits[endpoint] ?? 0) > 0);
+    assert.ok(Math.abs(beat.clock - Date.now()) < 5_000);
+    worker.send({ type: 'endpoint', endpoint, what: 'down', text: 'connect ECONNREFUSED' });
+    // Pushed at once, then one probe at a time, then all again.
+    await worker.frames.next('beat', (frame) => frame.permits[endpoint] === 0);
+    const info = (await server.api.server()).endpoints.find((one) => one.endpoint === endpoint)!;
+    assert.deepEqual([info.state, info.text], ['down', 'connect ECONNREFUSED']);
+    await worker.frames.next('beat', (frame) => frame.permits[endpoint] === 1);
+    worker.send({ type: 'endpoint', endpoint, what: 'ok' });
+    await worker.frames.next('beat', (frame) => (frame.permits[endpoint] ?? 0) > 1);
+    await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
+  });
+});

@@ -1,0 +1,142 @@
+/** A worker as a process, beside a real server and the embedded demo model. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { alive, gone } from '../support/cli.ts';
+import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
+import { blobOf, TestStore } from '../support/rolloutServer.ts';
+import { TestWorker } from '../support/workerProcess.ts';
+
+test('runs a batch to its end and leaves', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const batch = await server.submit(submission(), [adding('a', 3), adding('b', 1), task('c', 'answer blue', 'red')]);
+  await using worker = await TestWorker.start(server, batch);
+  assert.equal(await worker.exited, 0, worker.stderr);
+  const { counts } = await server.api.batch(batch);
+  assert.deepEqual([counts.passed, counts.failed, counts.infrastructure], [4, 2, 0]);
+  for (const row of (await server.api.rollouts(batch)).rollouts) {
+    const events = await eventsOf(server, row.rollout);
+    assertWhole(events);
+    assert.equal(events.filter((event) => event.kind === 'tool.end').length, { a: 3, b: 1, c: 0 }[row.task]);
+  }
+  assert.equal(existsSync(worker.folder), false, 'its folder is gone');
+});
+
+test('captures the tokens of each call as blobs', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const plain = submission({ attempts: 1 });
+  const batch = await server.submit({ ...plain, agent: { ...plain.agent, model: { ...plain.agent.model, capture: { token_ids: true, logprobs: true } } } }, [adding('a', 2)]);
+  await using worker = await TestWorker.start(server, batch);
+  assert.equal(await worker.exited, 0, worker.stderr);
+  const [row] = (await server.api.rollouts(batch)).rollouts;
+  const events = await eventsOf(server, row!.rollout);
+  const ends = events.filter((event) => event.kind === 'model.end');
+  assert.equal(ends.length, 3);
+  for (const end of ends) {
+    assert.equal(end.data.trainable, true, end.data.why_not);
+    const tokens = JSON.parse(Buffer.from(await server.api.getBlob(end.data.tokens!.$blob)).toString()) as { completion: number[]; logprobs: string };
+    assert.ok(tokens.completion.length > 0);
+    assert.equal(Buffer.from(tokens.logprobs, 'base64').length, 4 * tokens.completion.length);
+  }
+});
+
+test('a killed worker leaves no process and no folder', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const sleeper = task('a', 'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2', '2');
+  const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [sleeper]);
+  await using first = await TestWorker.start(server, batch);
+  const { rollout } = await until(server, batch, (events) => events.filter((event) => event.kind === 'tool.start').length === 2);
+  const shell = await readWhenThere(`${first.folder}/${rollout}/pid`);
+  assert.ok(alive(shell));
+  await first.kill('SIGKILL');
+  assert.ok(await gone(shell, 3_000), 'the reaper ended the tool');
+  await waitFor(() => !existsSync(first.folder));
+});
+
+test('SIGTERM ends a worker within two seconds; the next one goes on at once, without asking again', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [adding('a', 8)]);
+  await using first = await TestWorker.start(server, batch);
+  const { rollout } = await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
+  const began = performance.now();
+  assert.equal(await first.kill('SIGTERM'), 0, first.stderr);
+  assert.ok(performance.now() - began < 2_000);
+  await using second = await TestWorker.start(server, batch);
+  assert.equal(await second.exited, 0, second.stderr);
+  const events = await eventsOf(server, rollout);
+  assertWhole(events);
+  assert.deepEqual(events.filter((event) => event.kind === 'rollout.lease').map((event) => event.data.how), ['fresh', 'resumed']);
+  const answered = events.filter((event) => event.kind === 'model.end' && event.data.status === 'ok').length;
+  assert.equal(answered, 9, 'each step was answered once');
+});
+
+test('goes on when the server was killed and started again at another port', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=100'), [adding('a', 10), adding('b', 10)]);
+  await using worker = await TestWorker.start(server, batch);
+  await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
+  await server.kill('SIGKILL');
+  const again = await store.start();
+  assert.equal(await worker.exited, 0, worker.stderr);
+  const { counts } = await again.api.batch(batch);
+  assert.equal(counts.passed, 4);
+  for (const row of (await again.api.rollouts(batch, { all: 1 })).rollouts) {
+    const events = await eventsOf(again, row.rollout);
+    assertWhole(events);
+    assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'the lease stood');
+  }
+});
+
+test('gives up when the server stays away, and leaves nothing', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=60000'), [adding('a', 1)]);
+  await using worker = await TestWorker.start(server, batch, { reconnect_seconds: 1.5 });
+  await until(server, batch, (events) => events.some((event) => event.kind === 'model.start'));
+  await server.kill('SIGKILL');
+  assert.equal(await worker.exited, 3);
+  assert.match(worker.stderr, /server was gone for/);
+  assert.equal(existsSync(worker.folder), false);
+});
+
+test('ends a rollout that cannot be started as infrastructure, with the reason', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const file = blobOf('text');
+  const lost = { ...adding('a', 1), files: [{ name: '../escape.txt', sha: file.sha, bytes: 4 }] };
+  await server.api.putBlob(file.sha, file.bytes);
+  const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [lost]);
+  await using worker = await TestWorker.start(server, batch);
+  assert.equal(await worker.exited, 0, worker.stderr);
+  const [row] = (await server.api.rollouts(batch)).rollouts;
+  assert.equal(row?.progress.status, 'infrastructure');
+  assert.match(row.progress.error_message ?? '', /outside of the working directory/);
+});
+
+test('a wrong configuration is told, with exit code 2', async () => {
+  await using worker = new TestWorker({ server: 'nowhere' } as never);
+  assert.equal(await worker.exited, 2);
+  assert.match(worker.stderr, /configuration is wrong/);
+});
+
+async function waitFor(reached: () => boolean, ms = 5_000): Promise<void> {
+  const until = performance.now() + ms;
+  while (!reached()) {
+    assert.ok(performance.now() < until, 'it did not happen in time');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function readWhenThere(file: string): Promise<number> {
+  let pid = NaN;
+  await waitFor(() => {
+    pid = existsSync(file) ? Number(readFileSync(file, 'utf8').trim() || NaN) : NaN;
+    return !Number.isNaN(pid);
+  });
+  return pid;
+}

@@ -1,0 +1,104 @@
+/** The command line as a user runs it: the bundles of `dist/`, in a process of its own, on a store of the test's. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { once } from 'node:events';
+
+export const root = path.resolve(import.meta.dirname, '../..');
+const cli = path.join(root, 'dist', 'cli.mjs');
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A temporary folder with a store; `close` ends the server that runs on it and removes all of it. */
+export class Bench {
+  readonly folder: string;
+  readonly store: string;
+  readonly #env: Record<string, string>;
+
+  constructor(options: { store?: string; env?: Record<string, string> } = {}) {
+    this.folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-test-'));
+    this.store = options.store ?? path.join(this.folder, 'store');
+    // Servers of PostgreSQL stores keep their file in the user's data folder: ours, here.
+    this.#env = { XDG_DATA_HOME: this.folder, LOCALAPPDATA: this.folder, HOME: this.folder, ...options.env };
+  }
+
+  path(...parts: string[]): string {
+    return path.join(this.folder, ...parts);
+  }
+
+  /** Starts `rollout …` and gives the process. */
+  start(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): ChildProcess {
+    return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], {
+      cwd: options.cwd ?? this.folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...this.#env, ...options.env },
+    });
+  }
+
+  /** Runs `rollout …` to its end. */
+  async run(args: readonly string[], options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {}): Promise<Ran> {
+    const child = this.start(args, options);
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 120_000);
+    const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+    const [code] = (await once(child, 'close')) as [number | null];
+    clearTimeout(timer);
+    return { code, stdout: await stdout, stderr: await stderr };
+  }
+
+  /** Runs `rollout … --json` to its end and gives the document; throws with both outputs when it failed. */
+  async json<T>(args: readonly string[], options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {}): Promise<T> {
+    const ran = await this.run([...args, '--json'], options);
+    if (ran.code !== 0) throw new Error(`rollout ${args.join(' ')} ended with ${String(ran.code)}\n${ran.stderr}\n${ran.stdout.slice(0, 2000)}`);
+    return JSON.parse(ran.stdout) as T;
+  }
+
+  /** The file `server.json` of the store, when it is there. */
+  serverFile(folder = this.store): { pid: number; port: number; token: string } | undefined {
+    const file = path.join(folder, 'server.json');
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { pid: number; port: number; token: string }) : undefined;
+  }
+
+  async close(): Promise<void> {
+    const pid = this.serverFile()?.pid;
+    if (pid !== undefined) await end(pid);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+  }
+}
+
+/** Whether a process is there. */
+export function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** Ends a process that is not our child: asks, waits up to 5 s, then kills. */
+export async function end(pid: number): Promise<void> {
+  if (!alive(pid)) return;
+  process.kill(pid, 'SIGTERM');
+  if (await gone(pid, 5_000)) return;
+  process.kill(pid, 'SIGKILL');
+  await gone(pid, 5_000);
+}
+
+/** Resolves to whether a process that is not our child ended within `ms`: there is no event for that, so it looks. */
+export async function gone(pid: number, ms: number): Promise<boolean> {
+  for (const until = performance.now() + ms; performance.now() < until; ) {
+    if (!alive(pid)) return true;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return !alive(pid);
+}
+
+async function collect(stream: NodeJS.ReadableStream | null): Promise<string> {
+  let text = '';
+  if (stream !== null) for await (const chunk of stream) text += String(chunk);
+  return text;
+}

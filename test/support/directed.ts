@@ -1,0 +1,48 @@
+/** Batches on the embedded demo model whose tasks say themselves which tools to call. */
+import assert from 'node:assert/strict';
+import type { Submission } from '../../src/config/submission.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { TaskRecord } from '../../src/trace/task.ts';
+import { plainSubmission } from './rolloutServer.ts';
+import type { TestServer } from './rolloutServer.ts';
+
+/** A batch on the demo model with the calculator and the terminal; tasks say themselves what to call. */
+export function submission(changes: Partial<Submission> = {}, endpoint = 'demo:'): Submission {
+  const plain = plainSubmission();
+  return {
+    ...plain,
+    agent: { ...plain.agent, model: { ...plain.agent.model, endpoints: [endpoint] }, tools: [{ kind: 'builtin', name: 'calculator' }, { kind: 'builtin', name: 'terminal' }] },
+    attempts: 2, ...changes,
+  };
+}
+
+export function task(id: string, question: string, answer: string): TaskRecord {
+  return { id, question, answer, meta: {} };
+}
+
+/** Adds n times, one step each. */
+export function adding(id: string, steps: number): TaskRecord {
+  return task(id, `call calculate {"expression": "40 + 2"} times ${steps}\nanswer 42`, '42');
+}
+
+export async function eventsOf(server: TestServer, rollout: string): Promise<TraceEvent[]> {
+  const events: TraceEvent[] = [];
+  for await (const page of server.api.allEvents(rollout)) events.push(...page);
+  return events;
+}
+
+/** Seqs without gaps, and exactly one end, last. */
+export function assertWhole(events: readonly TraceEvent[]): void {
+  assert.deepEqual(events.map((event) => event.seq), events.map((_, index) => index + 1));
+  assert.deepEqual(events.filter((event) => event.kind === 'rollout.end').map((event) => event.seq), [events.length]);
+}
+
+/** Waits for an event of a batch's only rollout. */
+export async function until(server: TestServer, batch: string, reached: (events: readonly TraceEvent[]) => boolean): Promise<{ rollout: string; events: TraceEvent[] }> {
+  for (;;) {
+    const [row] = (await server.api.rollouts(batch)).rollouts;
+    const events = row === undefined ? [] : await eventsOf(server, row.rollout);
+    if (row !== undefined && reached(events)) return { rollout: row.rollout, events };
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

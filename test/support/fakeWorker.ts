@@ -1,0 +1,87 @@
+/** A worker by script: the protocol's other end, without rollouts behind it. */
+import { once } from 'node:events';
+import WebSocket from 'ws';
+import { PROTOCOL, serverToWorker, type Grant, type ServerToWorker, type WorkerFrame } from '../../src/protocol/worker.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import { Frames } from './frames.ts';
+
+export class FakeWorker {
+  readonly frames: Frames<ServerToWorker>;
+  welcome!: Extract<ServerToWorker, { type: 'welcome' }>;
+
+  private constructor(frames: Frames<ServerToWorker>) {
+    this.frames = frames;
+  }
+
+  static async connect(url: string, token: string, options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {}): Promise<FakeWorker> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, { headers: { authorization: `Bearer ${token}` } });
+    const worker = new FakeWorker(new Frames(socket, (raw) => serverToWorker.parse(raw)));
+    await once(socket, 'open');
+    worker.send({ type: 'hello', protocol: PROTOCOL, worker: options.name ?? `fake-${Math.random().toString(36).slice(2)}`, slots: options.slots ?? 8, rollouts: options.rollouts ?? [] });
+    worker.welcome = await worker.frames.next('welcome');
+    return worker;
+  }
+
+  send(frame: WorkerFrame): void {
+    this.frames.send(frame);
+  }
+
+  /** Asks for rollouts and waits for as many grants. */
+  async lease(want: number): Promise<Grant[]> {
+    this.send({ type: 'lease', want });
+    const grants: Grant[] = [];
+    while (grants.length < want) grants.push(await this.frames.next('grant'));
+    return grants;
+  }
+
+  append(grant: { rollout: string; epoch: number }, events: readonly TraceEvent[]): void {
+    this.send({ type: 'append', rollout: grant.rollout, epoch: grant.epoch, from: events[0]!.seq, events: [...events] });
+  }
+
+  /** Appends and waits for the ack of all of it. */
+  async appendAcked(grant: { rollout: string; epoch: number }, events: readonly TraceEvent[]): Promise<void> {
+    this.append(grant, events);
+    const last = events.at(-1)!.seq;
+    await this.frames.next('ack', (ack) => ack.rollout === grant.rollout && ack.to >= last);
+  }
+
+  /** Runs a granted rollout to its end. */
+  async finish(grant: Grant, end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number }): Promise<void> {
+    await this.appendAcked(grant, [...opening(grant), ...ending(grant.last + 3, end)]);
+  }
+
+  close(): void {
+    this.frames.socket.terminate();
+  }
+}
+
+/** The first two events of a holder: seq last + 1 and last + 2. */
+export function opening(grant: Grant): TraceEvent[] {
+  const at = Date.now();
+  return [
+    { seq: grant.last + 1, v: 1, at, kind: 'rollout.start', data: { batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try } },
+    { seq: grant.last + 2, v: 1, at, kind: 'rollout.lease', data: { epoch: grant.epoch, worker: 'fake', how: 'fresh' } },
+  ];
+}
+
+/** Two events: a model's answer and the end. */
+export function ending(from: number, end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number }): TraceEvent[] {
+  const at = Date.now();
+  const usage = { input_tokens: 10, output_tokens: end.output_tokens ?? 5 };
+  const scored = (end.status ?? 'done') === 'done';
+  return [
+    { seq: from, v: 1, at, kind: 'model.start', data: { step: 1, model: 'demo', context: [], sampling: {} } },
+    { seq: from + 1, v: 1, at, kind: 'model.end', span: from, data: { status: 'ok', usage, trainable: false, source: 'live' } },
+    {
+      seq: from + 2, v: 1, at, kind: 'rollout.end',
+      data: {
+        status: end.status ?? 'done', passed: scored ? end.passed : null, reward: scored ? Number(end.passed) : null, answer: 'x', touched: false,
+        totals: { steps: 1, tool_calls: 0, ...usage, cached_tokens: 0, ms: 1, held_ms: 0 },
+      },
+    },
+  ];
+}
+
+export function logEvent(seq: number, text: string): TraceEvent {
+  return { seq, v: 1, at: Date.now(), kind: 'log', data: { stream: 'out', text } };
+}

@@ -1,0 +1,113 @@
+/**
+ * Runs one PostgreSQL for a test and takes it away when the test is gone, however it went: started by `postgres.ts`,
+ * it reads commands from its standard input and ends with it. Arguments: folder of the binaries.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, cp, mkdtemp, rm, stat } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+/** PostgreSQL refuses root; this user runs it then. */
+const USER = 'postgres';
+const EXE = process.platform === 'win32' ? '.exe' : '';
+
+interface Identity {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+async function identity(): Promise<Identity> {
+  if (process.getuid?.() !== 0) return {};
+  const number = async (flag: string): Promise<number> => Number((await run('id', [flag, USER])).stdout);
+  try {
+    return { uid: await number('-u'), gid: await number('-g') };
+  } catch {
+    await run('useradd', ['--system', '--user-group', '--no-create-home', USER]);
+    return { uid: await number('-u'), gid: await number('-g') };
+  }
+}
+
+/** Whether another user can go through all folders above. */
+async function reachable(folder: string): Promise<boolean> {
+  for (let at = folder; ; at = path.dirname(at)) {
+    if (((await stat(at)).mode & 0o005) !== 0o005 && at !== path.dirname(at)) return false;
+    if (at === path.dirname(at)) return true;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+async function main(native: string): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-postgres-'));
+  let server: ChildProcess | undefined;
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    const running = server;
+    server = undefined;
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const ended = once(running, 'exit');
+    running.kill(signal);
+    await ended;
+  };
+  const end = async (code: number): Promise<never> => {
+    await stop('SIGINT');
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    process.exit(code);
+  };
+  try {
+    const who = await identity();
+    let binaries = native;
+    if (who.uid !== undefined && who.gid !== undefined) {
+      if (!(await reachable(native))) {
+        binaries = path.join(folder, 'native');
+        await cp(native, binaries, { recursive: true, verbatimSymlinks: true });
+      }
+      await chown(folder, who.uid, who.gid);
+    }
+    const data = path.join(folder, 'data');
+    await run(path.join(binaries, 'bin', `initdb${EXE}`), ['--pgdata', data, '--username', USER, '--auth', 'trust', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'], { ...who, cwd: folder });
+    const port = await freePort();
+    const start = async (): Promise<void> => {
+      const flags = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', max_connections: '60', fsync: process.env['PG_FSYNC'] ?? 'off' };
+      const child = spawn(path.join(binaries, 'bin', `postgres${EXE}`), ['-D', data, ...Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])], { ...who, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+      server = child;
+      let log = '';
+      await new Promise<void>((resolve, reject) => {
+        child.on('error', reject);
+        child.on('exit', () => reject(new Error(`PostgreSQL ended: ${log}`)));
+        child.stderr.on('data', (text: Buffer) => {
+          log = (log + text.toString()).slice(-4000);
+          if (log.includes('database system is ready to accept connections')) resolve();
+        });
+      });
+    };
+    await start();
+    process.stdout.write(`${JSON.stringify({ ready: `postgres://${USER}@127.0.0.1:${port}/` })}\n`);
+    for await (const command of readline.createInterface({ input: process.stdin })) {
+      if (command === 'stop' || command === 'crash') await stop(command === 'stop' ? 'SIGINT' : 'SIGQUIT');
+      if (command === 'start') await start();
+      process.stdout.write(`${JSON.stringify({ done: command })}\n`);
+    }
+    await end(0);
+  } catch (error) {
+    process.stderr.write(`${String(error)}\n`);
+    await end(1);
+  }
+}
+
+// The terminal's Ctrl-C reaches this process too: the end of standard input is what ends it.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => process.stdin.destroy());
+await main(process.argv[2] ?? '');

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { SubmittedModule } from '../../src/config/submission.ts';
+import type { ToolCallContext, ToolHost, ToolOutcome } from '../../src/rollout/ports.ts';
+import { bundleModule } from '../../src/tools/bundle.ts';
+import type { Bundle } from '../../src/tools/bundle.ts';
+import type { ToolEnvironment } from '../../src/tools/environment.ts';
+import { allowedEnvironment } from '../../src/tools/environment.ts';
+import { createToolPools } from '../../src/tools/pools.ts';
+import type { ToolPoolsOptions } from '../../src/tools/pools.ts';
+import type { JsonObject } from '../../src/common/json.ts';
+
+export const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/tools');
+
+/** What the tools of a test live in; ends all of it at `close`. */
+export interface ToolBench {
+  readonly environment: ToolEnvironment;
+  readonly cwd: string;
+  /** Process groups that are registered now. */
+  readonly groups: ReadonlySet<number>;
+  readonly late: string[];
+  /** Bundles a fixture and keeps its blobs. */
+  module(file: string): Promise<SubmittedModule>;
+  close(): Promise<void>;
+}
+
+export async function toolBench(options: Partial<ToolPoolsOptions> = {}): Promise<ToolBench> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tools-'));
+  const cwd = await mkdtemp(path.join(folder, 'work-'));
+  const blobs = new Map<string, Uint8Array>();
+  const groups = new Set<number>();
+  const late: string[] = [];
+  const pools = createToolPools({
+    directory: path.join(folder, 'bundles'),
+    env: allowedEnvironment(process.env),
+    processGroups: { add: (pid) => groups.add(pid), remove: (pid) => groups.delete(pid) },
+    ...options,
+  });
+  const keep = (bundle: Bundle): SubmittedModule => {
+    blobs.set(bundle.bundleSha, bundle.code);
+    blobs.set(bundle.mapSha, bundle.map);
+    return { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha };
+  };
+  return {
+    environment: {
+      cwd, pools,
+      readBlob: (sha) => {
+        const bytes = blobs.get(sha);
+        return bytes === undefined ? Promise.reject(new Error(`no blob ${sha}`)) : Promise.resolve(bytes);
+      },
+      onLog: (stream, text) => { late.push(`${stream}: ${text}`); },
+    },
+    cwd, groups, late,
+    module: async (file) => keep(await bundleModule(path.join(FIXTURES, file), FIXTURES)),
+    close: async () => {
+      await pools.close();
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+/** A call's context that keeps what it is told. */
+export interface CallRecord extends ToolCallContext {
+  readonly logs: string[];
+  progress: number;
+}
+
+export function callContext(signal: AbortSignal = new AbortController().signal): CallRecord {
+  const record: CallRecord = {
+    signal, seed: 7, logs: [], progress: 0,
+    onLog: (stream, text) => { record.logs.push(`${stream}: ${text}`); },
+    onProgress: () => { record.progress += 1; },
+  };
+  return record;
+}
+
+let calls = 0;
+export function callTool(host: ToolHost, name: string, args: JsonObject = {}, context: ToolCallContext = callContext()): Promise<ToolOutcome> {
+  calls += 1;
+  return host.call({ id: `call-${calls}`, name, arguments: args }, context);
+}

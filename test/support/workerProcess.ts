@@ -1,0 +1,41 @@
+/** A real worker in a process of its own, from source, started by hand. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import type { WorkerConfig } from '../../src/worker/config.ts';
+import type { TestServer } from './rolloutServer.ts';
+
+const main = path.resolve(import.meta.dirname, '../../src/worker/main.ts');
+
+export class TestWorker implements AsyncDisposable {
+  readonly process: ChildProcess;
+  readonly exited: Promise<number | null>;
+  readonly folder: string;
+  stderr = '';
+
+  constructor(config: WorkerConfig) {
+    this.folder = config.work;
+    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], { stdio: ['pipe', 'inherit', 'pipe'] });
+    this.exited = once(this.process, 'exit').then(([code]) => code as number | null);
+    this.process.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
+    this.process.stdin!.end(JSON.stringify(config));
+  }
+
+  /** A worker for a batch of a server started without an executor. */
+  static async start(server: TestServer, batch: string, changes: Partial<WorkerConfig> = {}): Promise<TestWorker> {
+    const worker = changes.worker ?? `by-hand-${Math.random().toString(36).slice(2, 8)}`;
+    return new TestWorker({
+      server: server.url, token: await server.workerToken(batch), batch, worker, slots: 8,
+      work: path.join(server.folder, 'work', worker), discovery: path.join(server.folder, 'server.json'), ...changes,
+    });
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<number | null> {
+    if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill(signal);
+    return this.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}

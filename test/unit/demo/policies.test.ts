@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decide } from '../../../src/model/demo/policy/decide.ts';
+import { chatRequest } from '../../../src/model/demo/request.ts';
+import type { Turn } from '../../../src/model/demo/text/completion.ts';
+
+interface Said { role: string; content?: string; tool_calls?: unknown; tool_call_id?: string }
+
+function next(messages: Said[], tools: string[] = []): Turn {
+  return decide(chatRequest.parse({ messages, temperature: 1, tools: tools.map((name) => ({ type: 'function', function: { name } })) }), 1, 1);
+}
+
+describe('directions', () => {
+  const text = 'Try this:\n  call add {"a": 1}\n  and mul {"b": 2}\n  say Two at once.\ncall next times 2\ncall broken {"a": oops\nanswer It is {{last}}.';
+  const done = (turns: number): Said[] => [
+    { role: 'user', content: text },
+    ...Array.from({ length: turns }, (_, i): Said[] => [{ role: 'assistant', content: '' }, { role: 'tool', tool_call_id: `c${i}`, content: `result ${i}` }]).flat(),
+  ];
+  it('are followed turn by turn', () => {
+    assert.deepEqual(next(done(0)).calls, [{ name: 'add', arguments: '{"a": 1}' }, { name: 'mul', arguments: '{"b": 2}' }]);
+    assert.equal(next(done(0)).content, 'Two at once.');
+    for (const turn of [1, 2]) assert.deepEqual(next(done(turn)).calls, [{ name: 'next', arguments: '{}' }]);
+    assert.deepEqual(next(done(3)).calls, [{ name: 'broken', arguments: '{"a": oops' }]);
+    assert.deepEqual(next(done(4)), { reasoning: '', content: 'It is result 3.', calls: [] });
+  });
+  it('end with the last result where nothing else is said', () => {
+    const asked = { role: 'user', content: 'call a' };
+    assert.equal(next([asked, { role: 'assistant', content: '' }, { role: 'tool', tool_call_id: 'x', content: '{"v":1}' }]).content, '{"v":1}');
+  });
+  it('can be one answer', () => assert.equal(next([{ role: 'user', content: 'answer 42' }]).content, '42'));
+  it('are not found in ordinary text', () => assert.match(next([{ role: 'user', content: 'Please\nanswer in French.\nCall me.' }]).content, /I am the demo model/));
+});
+
+describe('the judge', () => {
+  const judged = (body: string): unknown => JSON.parse(next([{ role: 'system', content: 'You are a judge. Give a score.' }, { role: 'user', content: body }]).content);
+  it('compares with what is expected', () => {
+    assert.equal((judged('<expected>\nParis\n</expected>\n<answer>\nIt is  paris.\n</answer>') as { score: number }).score, 1);
+    assert.equal((judged('<expected>\nParis\n</expected>\n<answer>\nRome\n</answer>') as { score: number }).score, 0);
+  });
+  it('says so when there is nothing to compare with', () => {
+    assert.deepEqual(judged('<answer>\nRome\n</answer>'), { score: 0.5, explanation: 'The demo model judges by comparing with an expected answer, and there is none.' });
+  });
+});
+
+describe('the simulated user', () => {
+  const system = { role: 'system', content: 'You are a library member called Anna Keller, who lives at 4 Mill Lane.' };
+  const reply = (heard: string): string => next([system, { role: 'user', content: heard }]).content;
+  it('answers from its prompt, agrees, and thanks', () => {
+    assert.equal(reply('What is your name?'), 'My name is Anna Keller.');
+    assert.equal(reply('Which address?'), 'I live at 4 Mill Lane.');
+    assert.equal(reply('Shall I renew it?'), 'Yes, please.');
+    assert.equal(reply('It is renewed.'), 'Thank you, that is all.');
+    assert.equal(next([{ role: 'system', content: 'Be Anna. When there is nothing left that you want, answer with ###STOP### alone.' }, { role: 'user', content: 'Done.' }]).content, '###STOP###');
+  });
+});
+
+describe('the summary', () => {
+  const tools = ['find_member', 'list_loans', 'return_book'];
+  const call = (name: string, args: string): Said => ({ role: 'assistant', content: '', tool_calls: [{ id: name, function: { name, arguments: args } }] });
+  const task = { role: 'user', content: 'Jonas Lind brings back "Night Ferry".' };
+  const past = [
+    call('find_member', '{"name":"Jonas Lind"}'), { role: 'tool', tool_call_id: 'find_member', content: '[{"member_id":"M-1","name":"Jonas Lind","address":"1 Road"}]' },
+    call('list_loans', '{"member_id":"M-1"}'),
+    { role: 'tool', tool_call_id: 'list_loans', content: '[{"loan_id":"L-1","book_id":"B-1","title":"Night Ferry","due":"2026-03-24","days_overdue":0,"renewals":0}]' },
+  ];
+  it('keeps what the clerk needs to go on', () => {
+    const { content } = next([task, ...past, { role: 'user', content: 'Sum up the conversation so far for yourself.' }], tools);
+    const turn = decide(chatRequest.parse({
+      messages: [task, { role: 'user', content: `[Summary of the conversation so far]\n${content}` }], temperature: 0, tools: tools.map((name) => ({ type: 'function', function: { name } })),
+    }), 1, 1);
+    assert.deepEqual(turn.calls, [{ name: 'return_book', arguments: '{"loan_id":"L-1"}' }]);
+  });
+});
+
+describe('the stranger', () => {
+  it('says what it is and what to do', () => {
+    const { content, calls } = next([{ role: 'user', content: 'Write a poem.' }], ['a', 'b']);
+    assert.match(content, /demo model.*not a language model.*the tools a, b .*model\.endpoint/);
+    assert.deepEqual(calls, []);
+  });
+});

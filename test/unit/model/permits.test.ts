@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { PermitGate } from '../../../src/model/permits.ts';
+import type { Permit } from '../../../src/model/permits.ts';
+
+const never = new AbortController().signal;
+const A = 'http://a/v1';
+const B = 'http://b/v1';
+let gate = new PermitGate();
+afterEach(() => gate.close());
+
+function take(count: number, endpoints = [A]): Permit[] {
+  return Array.from({ length: count }, () => gate.tryAcquire(endpoints)).filter((permit) => permit !== undefined);
+}
+
+describe('PermitGate', () => {
+  it('lets all through until the server says how many', async () => {
+    gate = new PermitGate();
+    assert.equal(take(500).length, 500);
+    gate = new PermitGate();
+    gate.setPermits({ [A]: 2 });
+    const [first] = take(3);
+    assert.equal(take(1).length, 0);
+    const order: number[] = [];
+    const waiting = [1, 2].map((n) => gate.acquire([A], never).then(() => order.push(n)));
+    first?.release();
+    await waiting[0];
+    assert.deepEqual(order, [1]);
+    gate.setPermits({ [A]: 3 });
+    await waiting[1];
+    assert.deepEqual(order, [1, 2]);
+  });
+
+  it('probes with one call after a failure, and doubles with each answer', () => {
+    let now = 0;
+    gate = new PermitGate({ now: () => now, random: () => 0.5 });
+    const before = take(10);
+    before[0]?.failed();
+    assert.equal(gate.troubled(A), true);
+    assert.equal(take(1).length, 0, 'not before its back-off');
+    now = 100;
+    const probe = take(5);
+    assert.equal(probe.length, 1, 'one probe at a time');
+    before[1]?.failed();
+    assert.equal(take(1).length, 0, 'a failure of a call from before changes nothing');
+    probe[0]?.answered();
+    assert.equal(take(5).length, 1);
+    probe[0]?.release();
+    assert.equal(take(5).length, 1);
+  });
+
+  it('waits longer after each failed probe, and as long as the endpoint says', () => {
+    let now = 0;
+    gate = new PermitGate({ now: () => now, random: () => 0.5 });
+    take(1)[0]?.failed();
+    now = 100;
+    take(1)[0]?.failed();
+    now = 299;
+    assert.equal(take(1).length, 0);
+    now = 300;
+    take(1)[0]?.failed(60_000);
+    now = 60_299;
+    assert.equal(take(1).length, 0);
+    now = 60_300;
+    assert.equal(take(1).length, 1);
+  });
+
+  it('is well again once it answered often enough', () => {
+    let now = 0;
+    gate = new PermitGate({ now: () => now });
+    gate.setPermits({ [A]: 4 });
+    const [lost] = take(1);
+    lost?.failed();
+    lost?.release();
+    now = 10_000;
+    for (let n = 0; n < 2; n++) {
+      const [permit] = take(1);
+      permit?.answered();
+      permit?.release();
+    }
+    assert.equal(gate.troubled(A), false);
+    assert.equal(take(9).length, 4);
+  });
+
+  it('probes where the server gives no permit, and believes it when it does again', async () => {
+    gate = new PermitGate();
+    gate.setPermits({ [A]: 0 });
+    const [probe] = take(3);
+    const waiting = gate.acquire([A], never);
+    probe?.answered();
+    (await waiting).answered();
+    gate.setPermits({ [A]: 4 });
+    assert.equal(gate.troubled(A), false);
+  });
+
+  it('goes to another replica while the first is in trouble, and waits for a healthy one that is full', () => {
+    let now = 0;
+    gate = new PermitGate({ now: () => now });
+    gate.setPermits({ [A]: 1, [B]: 9 });
+    const [first] = take(1, [A, B]);
+    assert.equal(first?.endpoint, A);
+    assert.equal(take(1, [A, B]).length, 0);
+    first.failed();
+    first.release();
+    assert.equal(take(1, [A, B])[0]?.endpoint, B);
+    now = 60_000;
+    assert.equal(take(1, [A, B])[0]?.endpoint, A, 'the probe');
+    assert.equal(take(1, [A, B])[0]?.endpoint, B);
+  });
+
+  it('moves those who wait to another replica when theirs fails', async () => {
+    gate = new PermitGate();
+    gate.setPermits({ [A]: 1 });
+    const [held] = take(1);
+    const waiting = gate.acquire([A, B], never);
+    held?.failed();
+    assert.equal((await waiting).endpoint, B);
+  });
+
+  it('forgets a waiter that is cancelled', async () => {
+    gate = new PermitGate();
+    gate.setPermits({ [A]: 1 });
+    const [held] = take(1);
+    const abort = new AbortController();
+    const waiting = gate.acquire([A], abort.signal);
+    abort.abort();
+    await assert.rejects(waiting, { code: 'cancelled' });
+    assert.equal(gate.waiting, 0);
+    held?.release();
+    assert.equal(take(1).length, 1);
+  });
+
+  it('serves the next probe by itself, after its back-off', async () => {
+    gate = new PermitGate({ random: () => 0 });
+    take(1)[0]?.failed();
+    const began = performance.now();
+    await gate.acquire([A], never);
+    assert.ok(performance.now() - began >= 45);
+  });
+});

@@ -1,0 +1,418 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
+import type { Breakpoint } from '../../../src/protocol/commands.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { end, kinds, kit, ScriptedModel, ScriptedTools, submission, type Kit, type KitOptions } from '../../support/rolloutKit.ts';
+
+interface Run extends Kit {
+  readonly model: ScriptedModel;
+  readonly tools: ScriptedTools;
+}
+
+function run(options: KitOptions = {}): Run {
+  const model = new ScriptedModel([{ text: 'a', calls: [{ name: 'times', arguments: { a: 6, b: 7 } }] }, { text: '42' }]);
+  const tools = new ScriptedTools({ times: { run: (args) => Number(args['a']) * Number(args['b']) } });
+  return { ...kit({ model, tools, ...options }), model, tools };
+}
+
+const TOOL: Breakpoint = { id: 'bp', side: 'before', tool: 'times' };
+
+function isHold(nth: number): (event: TraceEvent) => boolean {
+  let seen = 0;
+  const counted = new Set<number>();
+  return (event) => {
+    if (event.kind !== 'hold') return false;
+    if (!counted.has(event.seq)) {
+      counted.add(event.seq);
+      seen++;
+    }
+    return seen >= nth;
+  };
+}
+
+/** Runs until the n-th hold. */
+async function heldAt(one: Kit, nth = 1): Promise<Extract<TraceEvent, { kind: 'hold' }>> {
+  return (await one.recorder.when(isHold(nth))) as Extract<TraceEvent, { kind: 'hold' }>;
+}
+
+const conflict = (error: unknown): boolean => StudioError.is(error, 'conflict');
+
+describe('a breakpoint', () => {
+  it('holds before a tool: nothing is called until it is released', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    const hold = await heldAt(one);
+    assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side: 'before' });
+    assert.equal(hold.span, one.recorder.of('tool.start')[0]!.seq);
+    assert.equal(one.tools.calls.length, 0);
+    assert.deepEqual(one.slot, { given: 1, taken: 0 });
+    const { seq } = await one.command('release', {}, 'k1');
+    const events = await done;
+    const release = events.find((event) => event.kind === 'release')!;
+    assert.equal(release.seq, seq);
+    const data = release.data as { how: string; command?: string; by?: string; held_ms: number };
+    assert.deepEqual([data.how, data.command, data.by], ['continue', 'k1', 'ann']);
+    assert.deepEqual(one.slot, { given: 1, taken: 1 });
+    assert.deepEqual([end(events).status, end(events).touched, end(events).totals.held_ms], ['done', false, Math.round(data.held_ms)]);
+  });
+
+  it('holds after one, on a condition, from the n-th hit on', async () => {
+    const model = new ScriptedModel([...Array.from({ length: 4 }, (_, a) => ({ calls: [{ name: 'times', arguments: { a, b: 7 } }] })), { text: '42' }]);
+    const one = run({ model, job: { breakpoints: [{ id: 'bp', side: 'after', kind: 'tool', when: 'tool.result >= 7.0 && tool.arguments.b == 7', hits: 2 }] } });
+    const done = one.run();
+    const hold = await heldAt(one);
+    assert.equal(hold.span, one.recorder.of('tool.start')[2]!.seq, 'the second of those over 7');
+    await one.command('release');
+    await heldAt(one, 2);
+    await one.command('release');
+    assert.equal((await done).filter((event) => event.kind === 'hold').length, 2);
+  });
+
+  it('writes a line instead when it is a log point', async () => {
+    const one = run({ job: { breakpoints: [{ ...TOOL, log: '{tool.name} of {tool.arguments.a} {{x}}' }] } });
+    const events = await one.run();
+    assert.ok(!kinds(events).includes('hold'));
+    assert.equal(one.recorder.of('log')[0]!.data.text, 'times of 6 {x}');
+  });
+
+  it('that holds once asks whether it is the first', async () => {
+    const asked: string[] = [];
+    const one = run({ job: { breakpoints: [{ ...TOOL, once: true }] }, ports: { claim: (id) => { asked.push(id); return Promise.resolve(false); } } });
+    assert.ok(!kinds(await one.run()).includes('hold'));
+    assert.deepEqual(asked, ['bp']);
+  });
+
+  it('only says so when the worker holds enough already', async () => {
+    let given = 0;
+    const none = { holdPermits: { take: () => false, give: () => { given++; } } };
+    const one = run({ job: { breakpoints: [TOOL] }, ports: none });
+    assert.ok(!kinds(await one.run()).includes('hold'));
+    assert.match(String(one.recorder.of('log')[0]!.data.text), /did not hold/);
+    const other = run({ job: { breakpoints: [TOOL] }, ports: { holdPermits: { take: () => true, give: () => { given++; } } } });
+    const done = other.run();
+    await heldAt(other);
+    await other.command('release');
+    await done;
+    assert.equal(given, 1);
+  });
+
+  it('that cannot be read is told and holds nothing', async () => {
+    const one = run({ job: { breakpoints: [{ ...TOOL, when: 'tool.name ==' }] } });
+    assert.equal(end(await one.run()).status, 'done');
+    assert.match(String(one.recorder.of('log')[0]!.data.text), /No breakpoint is set/);
+  });
+
+  it('goes on by itself after the hold limit', async () => {
+    const one = run({ job: { breakpoints: [TOOL], submission: submission({}, { hold_limit_seconds: 0.02 }) } });
+    const events = await one.run();
+    assert.equal((events.find((event) => event.kind === 'release')!.data as { how: string }).how, 'expired');
+    assert.equal(end(events).status, 'done');
+  });
+});
+
+describe('a held rollout', () => {
+  it('steps from gate to gate', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    const sides: string[] = [];
+    for (let nth = 1; nth <= 4; nth++) {
+      const hold = await heldAt(one, nth);
+      sides.push(`${hold.data.why} ${hold.data.side} ${one.recorder.events.find((event) => event.seq === hold.span)!.kind}`);
+      await one.command(nth === 4 ? 'release' : 'step');
+    }
+    assert.deepEqual(sides, ['breakpoint before tool.start', 'step after tool.start', 'step before model.start', 'step after model.start']);
+    assert.equal(end(await done).status, 'done');
+  });
+
+  it('counts against no limit', async () => {
+    const one = run({ job: { breakpoints: [TOOL], submission: submission({ limits: { steps: 5, seconds: 0.15, tool_seconds: 1, tokens: 1000 } }) } });
+    const done = one.run();
+    await heldAt(one);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await one.command('release');
+    const { status, totals } = end(await done);
+    assert.equal(status, 'done');
+    assert.ok(totals.held_ms >= 240 && totals.ms! < 150, JSON.stringify(totals));
+  });
+
+  it('takes edited arguments, and is touched', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    const hold = await heldAt(one);
+    const { seq } = await one.command('edit', { of: { seq: hold.span! }, path: '/arguments/a', value: 100 }, 'e1');
+    await one.command('release');
+    const events = await done;
+    assert.deepEqual(one.tools.calls[0]!.arguments, { a: 100, b: 7 });
+    const edit = one.recorder.of('edit')[0]!;
+    assert.equal(edit.seq, seq);
+    assert.equal(edit.data.command, 'e1');
+    assert.deepEqual(one.recorder.of('tool.start')[0]!.data.arguments, { a: 6, b: 7 }, 'as asked');
+    assert.equal(end(events).touched, true);
+  });
+
+  it('takes an edited result, message or setting of the model', async () => {
+    const one = run({ job: { breakpoints: [{ id: 'any', side: 'after', tool: 'times' }, { id: 'm', side: 'before', kind: 'model', when: 'step == 2' }] } });
+    const done = one.run();
+    const after = await heldAt(one);
+    const ended = one.recorder.of('tool.end')[0]!;
+    assert.equal(after.span, ended.span);
+    await one.command('edit', { of: { seq: ended.seq }, path: '/result', value: 'forty-two' });
+    await one.command('release');
+    const before = await heldAt(one, 2);
+    await one.command('edit', { of: { seq: before.span! }, path: '/sampling/temperature', value: 0 });
+    await one.command('edit', { of: { m: ended.data.m! }, path: '/result', value: 'forty-three' });
+    await assert.rejects(one.command('edit', { of: { m: 1 }, path: '/parts/0/content', value: 'x' }), conflict);
+    await one.command('release');
+    await done;
+    const request = one.model.requests[1]!;
+    assert.deepEqual(request.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 'forty-three' }]);
+    assert.equal(request.messages.at(-1)!.role, 'tool');
+    assert.equal(request.sampling.temperature, 0);
+  });
+
+  it('goes on from an edited reply of the model', async () => {
+    const one = run({ job: { breakpoints: [{ id: 'm', side: 'after', kind: 'model', when: 'step == 1' }] } });
+    const done = one.run();
+    await heldAt(one);
+    const ended = one.recorder.of('model.end')[0]!;
+    await one.command('edit', { of: { m: ended.data.m! }, path: '/parts/1/arguments/a', value: 10 });
+    await assert.rejects(one.command('edit', { of: { seq: ended.span! }, path: '/sampling/temperature', value: 0 }), conflict);
+    await assert.rejects(one.command('edit', { of: { m: ended.data.m! }, path: '/parts/0/type', value: 'song' }), (error) => StudioError.is(error, 'usage'));
+    await one.command('release');
+    await done;
+    assert.deepEqual(one.tools.calls[0]!.arguments, { a: 10, b: 7 });
+    assert.deepEqual(one.recorder.of('message').filter((event) => event.data.m === ended.data.m).map((event) => event.data.origin), ['sampled'], 'the sampled one stays');
+  });
+
+  it('takes an injected message where the model sees it next', async () => {
+    const one = run({ job: { breakpoints: [TOOL, { id: 'm', side: 'before', kind: 'model', when: 'step == 2' }] } });
+    const done = one.run();
+    await heldAt(one);
+    const { seq } = await one.command('inject', { message: { role: 'user', parts: [{ type: 'text', content: 'hurry' }] } }, 'i1');
+    await one.command('release');
+    await heldAt(one, 2);
+    await one.command('inject', { message: { role: 'user', parts: [{ type: 'text', content: 'now' }] } });
+    await one.command('release');
+    const events = await done;
+    const injected = events.find((event) => event.seq === seq)!;
+    assert.deepEqual([injected.kind, (injected.data as { origin: string }).origin], ['message', 'given']);
+    assert.deepEqual(one.model.requests[1]!.messages.slice(3).map((message) => [message.role, message.parts[0]!.type === 'text' ? message.parts[0].content : 42]), [
+      ['tool', 42], ['user', 'hurry'], ['user', 'now'],
+    ]);
+    assert.equal(end(events).touched, true);
+  });
+
+  it('skips a call with a given result', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    const { seq } = await one.command('skip', { result: { made: 'up' } });
+    const events = await done;
+    assert.equal(one.tools.calls.length, 0);
+    const ended = one.recorder.of('tool.end')[0]!;
+    assert.equal(ended.seq, seq);
+    assert.equal(ended.data.source, 'edited');
+    assert.deepEqual(one.model.requests[1]!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: { made: 'up' } }]);
+    assert.equal(end(events).touched, true);
+  });
+
+  it('refuses what its state does not allow', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    await assert.rejects(one.command('hold'), conflict);
+    const done = one.run();
+    await heldAt(one);
+    await assert.rejects(one.command('hold'), conflict);
+    await assert.rejects(one.command('answer', { value: 1 }), conflict);
+    await assert.rejects(one.command('edit', { of: { seq: 1 }, path: '/arguments', value: {} }), conflict);
+    await assert.rejects(one.command('edit', { of: {}, value: 1 }), (error) => StudioError.is(error, 'usage'));
+    await assert.rejects(one.command('dance'), (error) => StudioError.is(error, 'usage'));
+    await one.command('release');
+    await done;
+    await assert.rejects(one.command('release'), conflict);
+    await assert.rejects(one.command('cancel'), conflict);
+  });
+
+  it('is held at one gate at a time', async () => {
+    const model = new ScriptedModel([{ calls: [{ name: 'times', arguments: { a: 1, b: 1 } }, { name: 'times', arguments: { a: 2, b: 2 } }] }, { text: '42' }]);
+    const one = run({ model, job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(one.recorder.of('hold').length, 1);
+    await one.command('release');
+    await heldAt(one, 2);
+    await one.command('release');
+    assert.equal(end(await done).status, 'done');
+  });
+});
+
+describe('a pause', () => {
+  it('holds at the next gate, and is released', async () => {
+    const one = run({ job: { paused: true } });
+    const done = one.run();
+    const hold = await heldAt(one);
+    assert.deepEqual(hold.data, { why: 'pause', side: 'before' });
+    assert.equal(one.model.requests.length, 0);
+    one.rollout.setBreakpoints([], false);
+    assert.equal(end(await done).status, 'done');
+  });
+
+  it('by command answers with the hold it led to', async () => {
+    let go = (): void => undefined;
+    const gate = new Promise<void>((resolve) => { go = resolve; });
+    const model = new ScriptedModel([async () => { await gate; return { text: '42' }; }]);
+    const one = run({ model });
+    const done = one.run();
+    await one.recorder.when((event) => event.kind === 'model.start');
+    const held = one.command('hold', {}, 'h1');
+    await new Promise((resolve) => setImmediate(resolve));
+    go();
+    const { seq } = await held;
+    const hold = await heldAt(one);
+    assert.equal(hold.seq, seq);
+    assert.deepEqual(hold.data, { why: 'pause', side: 'after', by: 'ann', command: 'h1' });
+    one.rollout.setBreakpoints([], false);
+    assert.equal(one.recorder.of('release').length, 0, 'the end of a pause of the batch is not for it');
+    await one.command('release');
+    await done;
+  });
+
+  it('that no gate comes for is refused at the end', async () => {
+    const model = new ScriptedModel([{ text: '42' }]);
+    let hold: Promise<unknown> | undefined;
+    const one = run({ model, scorer: { name: 's', score: () => {
+      hold = one.command('hold');
+      return Promise.resolve({ value: 1, passed: true });
+    } } });
+    await one.run();
+    await assert.rejects(hold!, conflict);
+  });
+
+  it('while the server is lost no effect begins', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    one.rollout.setLost(true);
+    await one.command('release');
+    const hold = await heldAt(one, 2);
+    assert.equal(hold.data.why, 'lost_server');
+    await assert.rejects(one.command('release'), conflict);
+    assert.equal(one.tools.calls.length, 0);
+    one.rollout.setLost(false);
+    assert.equal(end(await done).status, 'done');
+  });
+});
+
+describe('a question to a person', () => {
+  const ask = (more: KitOptions = {}): Run => {
+    const model = new ScriptedModel([{ calls: [{ name: 'ask', arguments: { question: 'really?' } }] }, { text: '42' }]);
+    const tools = new ScriptedTools({ ask: { asksPerson: true } });
+    return { ...kit({ model, tools, ...more }), model, tools };
+  };
+
+  it('holds until it is answered, which is the normal result', async () => {
+    const one = ask();
+    const done = one.run();
+    const hold = await heldAt(one);
+    assert.deepEqual(hold.data, { why: 'input', side: 'before' });
+    await assert.rejects(one.command('release'), conflict);
+    const { seq } = await one.command('answer', { value: 'yes' });
+    const events = await done;
+    const release = one.recorder.of('release')[0]!;
+    assert.equal(release.seq, seq);
+    assert.equal(release.data.value, 'yes');
+    assert.deepEqual(one.model.requests[1]!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 'yes' }]);
+    assert.equal(end(events).touched, false);
+  });
+
+  it('that nobody answers fails with class timeout', async () => {
+    const one = ask({ job: { submission: submission({}, { hold_limit_seconds: 0.02 }) } });
+    await one.run();
+    assert.equal(one.recorder.of('tool.end')[0]!.data.error!.class, 'timeout');
+  });
+});
+
+describe('a hold that lost its worker', () => {
+  for (const side of ['before', 'after'] as const) {
+    it(`is taken up again at the same gate, ${side} the call`, async () => {
+      const first = run({ job: { breakpoints: [{ ...TOOL, side }] } });
+      const gone = first.run();
+      await heldAt(first);
+      const prefix = first.stream();
+      first.rollout.abort('lost');
+      await gone;
+      assert.equal(first.stream().length, prefix.length, 'an aborted rollout writes nothing more');
+      const again = run({ job: { how: 'resumed', epoch: 2, held: true }, after: { events: prefix, blobs: new Map(first.recorder.blobs) } });
+      const done = again.run();
+      const hold = await heldAt(again);
+      assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side });
+      const started = side === 'before' ? again.recorder.of('tool.start')[0]!.seq : prefix.find((event) => event.kind === 'tool.start')!.seq;
+      assert.equal(hold.span, started);
+      // Lost again before it came to the gate: still held.
+      const third = run({ job: { how: 'resumed', epoch: 3, held: false }, after: { events: [...prefix, ...again.recorder.events.slice(0, 1)], blobs: new Map(first.recorder.blobs) } });
+      const thirdDone = third.run();
+      assert.equal((await heldAt(third)).data.why, 'breakpoint');
+      await third.command('release');
+      await thirdDone;
+      if (side === 'after') await again.command('edit', { of: { m: prefix.find((event) => event.kind === 'tool.end')!.data.m! }, path: '/result', value: 1 });
+      await again.command('release');
+      const events = await done;
+      assert.equal(end(events).status, 'done');
+      assert.equal(events.filter((event) => event.kind === 'hold').length, 2);
+      if (side === 'after') assert.deepEqual(again.model.requests.at(-1)!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 1 }]);
+    });
+  }
+
+  it('keeps edits, injections and skips through a takeover', async () => {
+    const first = run({ job: { breakpoints: [{ id: 'a', side: 'after', kind: 'model', when: 'step == 1' }, TOOL] } });
+    const done = first.run();
+    await heldAt(first);
+    await first.command('edit', { of: { m: first.recorder.of('model.end')[0]!.data.m! }, path: '/parts/1/arguments/a', value: 10 });
+    await first.command('inject', { message: { role: 'user', parts: [{ type: 'text', content: 'hurry' }] } });
+    await first.command('release');
+    await heldAt(first, 2);
+    await first.command('edit', { of: { seq: first.recorder.of('tool.start')[0]!.seq }, path: '/arguments/b', value: 20 });
+    const edited = first.recorder.boundaries.length;
+    await first.command('release');
+    const whole = await done;
+    const seen = first.model.requests[1]!.messages;
+    assert.deepEqual(first.tools.calls[0]!.arguments, { a: 10, b: 20 });
+    for (const boundary of first.recorder.boundaries.slice(1, -1)) {
+      const again = run({ job: { how: 'resumed', epoch: 2 }, after: { events: whole.slice(0, boundary), blobs: new Map(first.recorder.blobs) } });
+      const events = await again.run();
+      if (first.recorder.boundaries.indexOf(boundary) < edited - 1) continue; // the person's part was not there yet
+      assert.equal(end(events).touched, true, `resumed after event ${boundary}`);
+      const asked = [...again.tools.calls.map((call) => call.arguments)];
+      assert.ok(asked.every((args) => args['a'] === 10 && args['b'] === 20), `resumed after event ${boundary}`);
+      const last = again.model.requests.at(-1)?.messages;
+      if (last !== undefined) assert.deepEqual(last.map((message) => message.parts), seen.map((message) => message.parts), `resumed after event ${boundary}`);
+    }
+  });
+});
+
+describe('cancel', () => {
+  it('ends a rollout within a second even inside a tool that hangs', async () => {
+    const tools = new ScriptedTools({ times: { run: () => new Promise(() => undefined) } });
+    const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'times' }, { name: 'times' }] }]) });
+    const done = one.run();
+    await one.recorder.when((event) => event.kind === 'tool.start');
+    const began = performance.now();
+    const { seq } = await one.command('cancel', { reason: 'enough' });
+    const events = await done;
+    assert.ok(performance.now() - began < 1000);
+    assert.equal(events.at(-1)!.seq, seq);
+    assert.deepEqual(kinds(events).slice(-3), ['tool.end', 'tool.end', 'rollout.end']);
+    const { status, error, passed, reward } = end(events);
+    assert.deepEqual([status, error?.class, error?.message, passed, reward], ['cancelled', 'cancelled', 'enough', null, null]);
+    assert.equal(tools.closed, 1);
+  });
+
+  it('ends a held one, with its hold', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    await one.command('cancel');
+    assert.deepEqual(kinds(await done).slice(-4), ['hold', 'release', 'tool.end', 'rollout.end']);
+  });
+});

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import type { StudioError } from '../../../src/common/errors.ts';
+import { PROTOCOL } from '../../../src/protocol/worker.ts';
+import type { ServerToWorker, WorkerFrame } from '../../../src/protocol/worker.ts';
+import { ServerAddress } from '../../../src/worker/session/address.ts';
+import { Session } from '../../../src/worker/session/session.ts';
+
+/** A server that welcomes everybody, and what it heard. */
+class FakeServer {
+  readonly server: WebSocketServer;
+  readonly heard: WorkerFrame[] = [];
+  socket: WebSocket | undefined;
+  answersBeats = true;
+  lease = 30;
+  #listeners: (() => void)[] = [];
+
+  private constructor() {
+    this.server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    this.server.on('connection', (socket) => {
+      this.socket = socket;
+      socket.on('message', (data) => {
+        const frame = JSON.parse((data as Buffer).toString()) as WorkerFrame;
+        this.heard.push(frame);
+        if (frame.type === 'hello') this.send({ type: 'welcome', session: 's1', clock: 1, beat_s: 0.2, lease_s: this.lease, keep: [], drop: [] });
+        if (frame.type === 'beat' && this.answersBeats) this.send({ type: 'beat', clock: 2, permits: { e: 3 } });
+        for (const listener of this.#listeners) listener();
+      });
+    });
+  }
+
+  static async start(): Promise<FakeServer> {
+    const server = new FakeServer();
+    await once(server.server, 'listening');
+    return server;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  send(frame: ServerToWorker): void {
+    this.socket?.send(JSON.stringify(frame));
+  }
+
+  async until(reached: () => boolean): Promise<void> {
+    while (!reached()) await new Promise<void>((resolve) => (this.#listeners = [resolve]));
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.server.clients) client.terminate();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+interface Opened { session: Session; frames: ServerToWorker[]; fences: boolean[]; gone: Promise<StudioError>; welcomes: () => number; welcomed: Promise<void> }
+
+function open(port: number, options: { discovery?: string; giveUpSeconds?: number; fenceSeconds?: number } = {}): Opened {
+  const frames: ServerToWorker[] = [];
+  const fences: boolean[] = [];
+  let welcomes = 0;
+  const gone = Promise.withResolvers<StudioError>();
+  const welcomed = Promise.withResolvers<undefined>();
+  const { discovery, ...rest } = options;
+  const session = new Session(
+    { address: new ServerAddress(`http://127.0.0.1:${port}`, discovery), token: 't', worker: 'w', slots: 4, ...rest },
+    {
+      rollouts: () => [{ rollout: 'r1', epoch: 1, last: 9 }],
+      load: () => ({ running: 1, held: 0, waiting: 0, rss: 1 }),
+      welcome: () => {
+        welcomes++;
+        welcomed.resolve(undefined);
+      },
+      frame: (frame) => frames.push(frame),
+      fenced: (on) => fences.push(on),
+      gone: gone.resolve,
+    },
+  );
+  return { session, frames, fences, gone: gone.promise, welcomes: () => welcomes, welcomed: welcomed.promise.then(() => undefined) };
+}
+
+describe('Session', () => {
+  it('says hello, beats, and hands frames on', async () => {
+    const server = await FakeServer.start();
+    const { session, frames, welcomed } = open(server.port);
+    assert.equal(session.send({ type: 'lease', want: 1 }), false, 'not before the welcome');
+    await welcomed;
+    await server.until(() => server.heard.filter((frame) => frame.type === 'beat').length >= 2);
+    assert.deepEqual(server.heard[0], { type: 'hello', protocol: PROTOCOL, worker: 'w', slots: 4, rollouts: [{ rollout: 'r1', epoch: 1, last: 9 }] });
+    assert.equal(session.send({ type: 'lease', want: 1 }), true);
+    await server.until(() => server.heard.at(-1)?.type === 'lease');
+    assert.deepEqual(frames[0], { type: 'beat', clock: 2, permits: { e: 3 } });
+    await session.bye(500);
+    assert.equal(server.heard.at(-1)?.type, 'bye');
+    await server.close();
+  });
+
+  it('comes again to a server that was started anew at another port', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'rs-session-'));
+    const discovery = path.join(folder, 'server.json');
+    const first = await FakeServer.start();
+    const { session, welcomes, welcomed } = open(first.port, { discovery });
+    await welcomed;
+    await first.close();
+    const second = await FakeServer.start();
+    await writeFile(discovery, JSON.stringify({ pid: 1, host: '127.0.0.1', port: second.port, token: 'a', read_token: 'b', protocol: PROTOCOL, product: 'x', started_at: 1 }));
+    await second.until(() => second.heard.some((frame) => frame.type === 'beat'));
+    assert.equal(welcomes(), 2);
+    await session.bye(500);
+    await second.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('holds back when the server falls silent, and goes on when it answers again', async () => {
+    const server = await FakeServer.start();
+    const { session, fences, welcomed } = open(server.port, { fenceSeconds: 0.5 });
+    await welcomed;
+    server.answersBeats = false;
+    while (fences.length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    server.answersBeats = true;
+    while (fences.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual(fences, [true, false]);
+    await session.bye(500);
+    await server.close();
+  });
+
+  it('gives up when the server is gone for longer than it may be', async () => {
+    const server = await FakeServer.start();
+    server.lease = 1;
+    const { gone, welcomed } = open(server.port);
+    await welcomed;
+    await server.close();
+    const error = await gone;
+    assert.equal(error.code, 'unavailable');
+    assert.match(error.message, /gone for/);
+  });
+
+  it('gives up at once when it is refused', async () => {
+    const server = await FakeServer.start();
+    server.server.removeAllListeners('connection');
+    server.server.on('connection', (socket) => socket.close(1008, 'wrong protocol'));
+    const { gone } = open(server.port);
+    assert.match((await gone).message, /wrong protocol/);
+    await server.close();
+  });
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { closingEvents } from '../../../src/worker/run/closing.ts';
+import { EndpointReports } from '../../../src/worker/run/endpointReports.ts';
+import { Slots } from '../../../src/worker/run/slots.ts';
+import { makeWorkDirectory, removeWorkDirectory } from '../../../src/worker/run/workDirectory.ts';
+import { ServerClock } from '../../../src/worker/session/serverClock.ts';
+import type { Grant, WorkerFrame } from '../../../src/protocol/worker.ts';
+import { checkEvent } from '../../../src/trace/schema.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+
+const never = new AbortController().signal;
+
+describe('Slots', () => {
+  it('lets a rollout that goes on before a new one', async () => {
+    let freed = 0;
+    const slots = new Slots(1, () => freed++);
+    await slots.take(false, never);
+    const order: string[] = [];
+    const fresh = slots.take(false, never).then(() => order.push('new'));
+    const again = slots.take(true, never).then(() => order.push('goes on'));
+    assert.equal(slots.free, 0);
+    slots.give();
+    await again;
+    slots.give();
+    await fresh;
+    assert.deepEqual(order, ['goes on', 'new']);
+    assert.equal(freed, 0);
+    slots.give();
+    assert.deepEqual([freed, slots.free, slots.used], [1, 1, 0]);
+  });
+
+  it('forgets who does not wait any more', async () => {
+    const slots = new Slots(1, () => undefined);
+    await slots.take(false, never);
+    const abort = new AbortController();
+    const waiting = slots.take(false, abort.signal);
+    abort.abort();
+    await assert.rejects(waiting, { code: 'cancelled' });
+    slots.give();
+    assert.equal(slots.free, 1);
+  });
+});
+
+describe('makeWorkDirectory', () => {
+  it('lays attachments out, and none outside', async () => {
+    const parent = await mkdtemp(path.join(tmpdir(), 'rs-work-'));
+    try {
+      const task = (name: string) => ({ id: 't', question: 'q', meta: {}, files: [{ name, sha: 'a', bytes: 2 }] });
+      const directory = await makeWorkDirectory(parent, 'r1', task('in/a.txt'), () => Promise.resolve(Buffer.from('hi')));
+      assert.equal(await readFile(path.join(directory, 'in', 'a.txt'), 'utf8'), 'hi');
+      for (const name of ['../x', '/etc/x', 'a/../../x', '.']) {
+        await assert.rejects(makeWorkDirectory(parent, 'r2', task(name), () => Promise.resolve(Buffer.from(''))), { code: 'config' }, name);
+      }
+      await removeWorkDirectory(parent, 'r1');
+      await assert.rejects(readFile(path.join(directory, 'in', 'a.txt')), { code: 'ENOENT' });
+    } finally {
+      await rm(parent, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('EndpointReports', () => {
+  it('counts good answers, and tells trouble and its end at once', async () => {
+    const frames: WorkerFrame[] = [];
+    const reports = new EndpointReports((frame) => frames.push(frame));
+    for (let n = 0; n < 5; n++) reports.report({ endpoint: 'e', what: 'ok' });
+    assert.equal(frames.length, 0);
+    reports.report({ endpoint: 'e', what: 'busy', retry_after_ms: 10 });
+    reports.report({ endpoint: 'e', what: 'ok' });
+    assert.deepEqual(frames.map((frame) => frame.type === 'endpoint' && frame.what), ['busy', 'ok']);
+    await new Promise((resolve) => setTimeout(resolve, 130));
+    assert.deepEqual(frames[2], { type: 'endpoint', endpoint: 'e', what: 'ok', count: 5 });
+    reports.close();
+  });
+});
+
+describe('ServerClock', () => {
+  it('follows the server and never goes back', () => {
+    const clock = new ServerClock();
+    clock.set(5_000_000_000_000);
+    const before = clock.now();
+    assert.ok(before >= 5_000_000_000_000 && before < 5_000_000_001_000);
+    clock.set(4_000_000_000_000);
+    assert.ok(clock.now() >= before);
+  });
+});
+
+describe('closingEvents', () => {
+  const grant: Grant = {
+    type: 'grant', rollout: 'r1', epoch: 3, batch: 'b1', submission: 's', task: { id: 't', question: 'q', meta: {} }, attempt: 1, try: 2,
+    lineage: [], last: 0, breakpoints: [], paused: false, held: false,
+  };
+  const clock = { now: () => 2_000 };
+
+  it('writes a whole stream for a rollout that never began', () => {
+    const events = closingEvents({ grant, worker: 'w', clock, durable: [], last: 0, message: 'no submission' });
+    assert.deepEqual(events.map(({ seq, kind }) => [seq, kind]), [[1, 'rollout.start'], [2, 'rollout.lease'], [3, 'rollout.end']]);
+    for (const event of events) assert.deepEqual(checkEvent(event), { ok: true });
+  });
+
+  it('adds up what was recorded before', () => {
+    const durable: TraceEvent[] = [
+      { seq: 1, v: 1, at: 1_000, kind: 'rollout.start', data: { batch: 'b1', task: 't', attempt: 1, try: 2 } },
+      { seq: 2, v: 1, at: 1_000, kind: 'rollout.lease', data: { epoch: 3, worker: 'w', how: 'fresh' } },
+      { seq: 3, v: 1, at: 1_100, kind: 'model.start', data: { step: 1, model: 'm', context: [], sampling: {} } },
+      { seq: 4, v: 1, at: 1_200, kind: 'model.end', span: 3, data: { status: 'ok', trainable: false, source: 'live', usage: { input_tokens: 7, output_tokens: 2 } } },
+    ];
+    const [end, ...rest] = closingEvents({ grant, worker: 'w', clock, durable, last: 4, message: 'refused' });
+    assert.equal(rest.length, 0);
+    assert.ok(end?.kind === 'rollout.end');
+    assert.deepEqual([end.seq, end.data.status, end.data.totals.steps, end.data.totals.input_tokens, end.data.totals.ms], [5, 'infrastructure', 1, 7, 1000]);
+  });
+});
