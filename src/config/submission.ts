@@ -3,7 +3,7 @@
  * of the machine it came from. Its id is the sha256 of its canonical JSON. Tasks travel beside it, streamed.
  *
  * `${env:NAME}` stays as written in every string. The values travel apart as `secrets`, are put in by
- * `resolveSecrets` in the worker (and in the server, for endpoints it asks), and are never part of the hash.
+ * `resolveSubmission` in the worker (and in the server, for endpoints it asks), and are never part of the hash.
  */
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
@@ -156,9 +156,15 @@ export function submissionSha(value: Submission): string {
   return hashOf(value);
 }
 
-/** sha of what decides behaviour apart from code: agent, world, scorer. */
+/** sha of what decides behaviour apart from code: agent, world, scorer. Where files lie on a machine is no part of it. */
 export function configSha(value: Submission): string {
-  return hashOf({ agent: value.agent, world: value.world, scorer: value.scorer });
+  return hashOf({ agent: { ...value.agent, tools: value.agent.tools.map(unplaced) }, world: unplaced(value.world), scorer: unplaced(value.scorer) });
+}
+
+function unplaced(entry: object | undefined): object | undefined {
+  if (entry === undefined || !('module' in entry)) return entry;
+  const { path: _path, ...module } = entry.module as SubmittedModule; // the only `module` there is
+  return { ...entry, module };
 }
 
 /** All user modules a submission names. */

@@ -12,8 +12,8 @@ export interface ExecutorHost {
   secrets(batch: string): Promise<string | undefined>;
   /** Names of the workers that have a session of the batch, here or at another server. */
   workers(batch: string): Promise<string[]>;
-  /** A worker's process or pod is gone: its sessions end now. `infra`: also tell why in the batch's stream. */
-  workerEnded(batch: string, worker: string, why: string, infra: boolean): Promise<void>;
+  /** A worker's process or pod is gone: its sessions end now. `infra`: also tell why in the batch's stream. Gives whether it had rollouts: it was able to work. */
+  workerEnded(batch: string, worker: string, why: string, infra: boolean): Promise<boolean>;
   /** Tells a worker to stop; false when it is not connected. */
   drain(worker: string): boolean;
   /** How the batch stands now is wanted again, by `wants`. */

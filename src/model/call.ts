@@ -1,6 +1,5 @@
 /** One request to one endpoint, without retries: send, read the answer, say what it held. */
 import type OpenAI from 'openai';
-import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import { isJsonObject } from '../common/json.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
 import { AnswerBuilder } from './chat/answer.ts';
@@ -24,6 +23,8 @@ export interface Call {
   readonly onText?: ((text: string) => void) | undefined;
 }
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+
 export type CallResult = Omit<ModelReply, 'retries' | 'weights'>;
 
 /** Rejects with whatever `failureOf` understands. */
@@ -35,9 +36,8 @@ export async function callOnce(call: Call): Promise<CallResult> {
   call.signal.addEventListener('abort', onAbort, { once: true });
   try {
     const began = performance.now();
-    // Our body has fields that are not OpenAI's (vLLM's ids, `sampling.extra`).
-    const body = call.prepared.body as unknown as ChatCompletionCreateParams;
-    const response = await call.client.chat.completions.create(body, { signal: abort.signal }).asResponse();
+    // By `post`, for the body is text already and has fields that are not OpenAI's (vLLM's ids, `sampling.extra`).
+    const response = await call.client.post('/chat/completions', { body: call.prepared.body, headers: JSON_TYPE, signal: abort.signal }).asResponse();
     call.onAnswered();
     const incoming = call.transport.bodyOf(response);
     const builder = new AnswerBuilder();

@@ -65,4 +65,9 @@ export interface RolloutPorts {
   /** sha256 as lower-case hex; a platform's own is faster than the portable one. */
   readonly sha256?: (data: string | Uint8Array) => string;
   readonly time?: Time;
+  /**
+   * Takes secrets out of a text. The recorder does so with all it is given; messages are cleaned before they are
+   * used, too, or a resumed rollout would see other messages than the one before it. Absent: there are none.
+   */
+  readonly redact?: (text: string) => string;
 }

@@ -21,6 +21,8 @@ import { WorldPlace } from './world.ts';
 
 /** Tools that do not close within this are left to whoever runs them. */
 const CLOSE_MS = 5_000;
+/** The same after a cancel or the loss of the lease, when somebody waits. */
+const CLOSE_AT_ONCE_MS = 1_000;
 /** What is interrupted ends within a second of its own; scoring waits a little longer than that. */
 const IDLE_MS = 1_500;
 
@@ -54,6 +56,8 @@ export class Rollout {
   #beginning: Promise<Running> | undefined;
   #running: Running | undefined;
   #breakpoints: readonly Breakpoint[];
+  #paused: boolean;
+  #lost = false;
   #limits: Limits | undefined;
   #ended = false;
 
@@ -61,6 +65,7 @@ export class Rollout {
     this.#job = job;
     this.#ports = ports;
     this.#breakpoints = job.breakpoints;
+    this.#paused = job.paused;
   }
 
   /**
@@ -71,7 +76,7 @@ export class Rollout {
     try {
       this.#beginning = begin(this.#job, this.#ports, this.#life);
       const running = (this.#running = await this.#beginning);
-      this.#useBreakpoints(running);
+      this.#useGates(running);
       const ending = await this.#work(running);
       await this.#finish(running, ending);
     } finally {
@@ -117,12 +122,14 @@ export class Rollout {
   /** The batch's breakpoints and whether it is paused. Throws StudioError `usage` for a condition that is no expression. */
   setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void {
     this.#breakpoints = breakpoints;
+    this.#paused = paused;
     this.#running?.gates.setBreakpoints(breakpoints);
     this.#running?.gates.setPaused(paused);
   }
 
   /** The worker lost its server, or has it back: meanwhile no new effect is started. */
   setLost(lost: boolean): void {
+    this.#lost = lost;
     this.#running?.gates.setLost(lost);
   }
 
@@ -139,7 +146,10 @@ export class Rollout {
     return running;
   }
 
-  #useBreakpoints({ gates, log }: Running): void {
+  /** What was told before the rollout began, and since. */
+  #useGates({ gates, log }: Running): void {
+    if (this.#paused) gates.setPaused(true);
+    gates.setLost(this.#lost);
     try {
       gates.setBreakpoints(this.#breakpoints);
     } catch (error) {
@@ -166,7 +176,9 @@ export class Rollout {
     let ready = false;
     try {
       if (running.refusal !== undefined) throw running.refusal;
-      const agent = await this.#setUp(running);
+      // How long tools and world take to start is not the agent's time.
+      running.watch.waiting(true);
+      const agent = await this.#setUp(running).finally(() => running.watch.waiting(false));
       ready = true;
       const answer = await agent.run(await openingOf(this.#crewParts(running)));
       return { status: 'done', answer, scorable: true };
@@ -222,8 +234,8 @@ export class Rollout {
     const { world, agent } = this.#opened;
     this.#limits?.end();
     running.gates.end();
-    if (world !== undefined) await settledWithin(world.queue.idle(), IDLE_MS, time);
     if (log.closed) return;
+    if (world !== undefined) await settledWithin(world.queue.idle(), IDLE_MS, time);
     // A world that could not be brought back is found out beside the agent.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     const ending = failed ? endingOf(stop.reason, null, false) : reached;
@@ -268,7 +280,8 @@ export class Rollout {
     const closings: Promise<unknown>[] = [];
     if (world !== undefined && worldEnd === undefined) closings.push(world.close());
     if (tools !== undefined) closings.push(tools.close());
-    if (closings.length > 0) await settledWithin(Promise.allSettled(closings), CLOSE_MS, this.#ports.time ?? systemTime);
+    const ms = this.#life.reason === undefined ? CLOSE_MS : CLOSE_AT_ONCE_MS;
+    if (closings.length > 0) await settledWithin(Promise.allSettled(closings), ms, this.#ports.time ?? systemTime);
   }
 }
 

@@ -48,7 +48,7 @@ export interface Running {
 export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): Promise<Running> {
   const sha256 = ports.sha256 ?? sha256Hex;
   const time = ports.time ?? systemTime;
-  const log = new Log(ports.recorder, ports.clock, sha256);
+  const log = new Log(ports.recorder, ports.clock, sha256, ports.redact);
   const totals = new TotalsCounter((agent) => modelOf(job.submission, agent).price);
   const fingerprint = new Fingerprint();
   const ownFrom = (job.fork?.seq ?? 0) + 1;
@@ -79,7 +79,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
       running.touched = true;
     },
   });
-  if (job.paused || (job.held && again === undefined)) gates.setPaused(true);
+  if (job.held && again === undefined) gates.setPaused(true);
   const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
   const act = new Act({ log, recorder: ports.recorder, prefix, edits: history.edits, gates, stop, diverged: tellOnce(log) });
   return Object.assign(running, { log, history, holds, gates, act, watch, totals, fingerprint, stop, sha256, time, ownFrom, refusal });

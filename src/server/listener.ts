@@ -28,7 +28,8 @@ export interface ListenerOptions {
   readonly router: Router;
   readonly mounts: readonly Mount[];
   readonly log: Log;
-  readonly worker: (socket: WebSocket, batch: string) => void;
+  /** `transport`: what the WebSocket runs over. */
+  readonly worker: (socket: WebSocket, transport: Duplex, batch: string) => void;
   readonly client: (socket: WebSocket, readOnly: boolean) => void;
   /** A client's request or connection begins; the function it gives is called at its end. */
   readonly entered: () => () => void;
@@ -115,7 +116,7 @@ export class Listener {
       const { pathname } = new URL(request.url ?? '/', 'http://server');
       const caller = who(request, tokens);
       if (pathname === '/v1/worker' && caller.kind === 'worker') {
-        this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, caller.batch));
+        this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {
         this.#accept(this.#sockets.client, request, socket, head, (accepted) => {
           accepted.once('close', entered());

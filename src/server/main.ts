@@ -17,10 +17,10 @@ import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { openStore } from '../store/open.ts';
 import { stderrLog } from './log.ts';
-import { parseOptions, type ServerOptions } from './options.ts';
+import { parseOptions, type ServerOptions } from './process/options.ts';
 import { startServer } from './server.ts';
-import { serverFilePath, writeServerFile } from './serverFile.ts';
-import { lockStore } from './storeLock.ts';
+import { serverFilePath, writeServerFile } from './process/serverFile.ts';
+import { lockStore } from './process/storeLock.ts';
 
 const DEMO = '/demo';
 

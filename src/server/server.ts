@@ -15,7 +15,7 @@ import { Changes } from './changes.ts';
 import { ClientConnection } from './clients/connection.ts';
 import { Deltas } from './clients/deltas.ts';
 import { Router } from './http/router.ts';
-import { Idle } from './idle.ts';
+import { Idle } from './process/idle.ts';
 import { Listener, type Mount } from './listener.ts';
 import type { Log } from './log.ts';
 import { BackPressure } from './pressure/backPressure.ts';
@@ -110,14 +110,14 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const workerContext: WorkerContext = {
     store, server: serverId, hub, leasing, deltas, log,
     permits: (session) => pressure.shares().get(session) ?? {},
-    endpoint: (batch, report) => {
-      if (report.what === 'denied' || report.what === 'missing') {
-        supervisor.endpointRefused(batch, report.endpoint, report.text ?? `The model endpoint refused the call (${report.what}).`)
+    endpoint: (batch, { endpoint, what, ...report }) => {
+      if (what === 'denied' || what === 'missing') {
+        supervisor.endpointRefused(batch, endpoint, report.text ?? `The model endpoint refused the call (${what}).`)
           .catch((error: unknown) => log(`stopping ${batch} failed: ${errorText(error)}`));
         return;
       }
-      if (report.what === 'ok') supervisor.answered(batch);
-      pressure.report(batch, report.endpoint, report.what, report.retry_after_ms, report.text);
+      if (what === 'ok') supervisor.answered(batch);
+      pressure.report(batch, endpoint, { ...report, what });
     },
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
   };
@@ -131,8 +131,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     tokens, log, mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
     router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services)]),
-    worker: (socket, batch) => {
-      new WorkerConnection(workerContext, socket, batch);
+    worker: (socket, transport, batch) => {
+      new WorkerConnection(workerContext, socket, transport, batch);
     },
     client: (socket, readOnly) => {
       new ClientConnection({ store, changes, deltas, log }, socket, readOnly);
@@ -179,12 +179,15 @@ function executorHost(parts: { services: Services; hub: Hub; origin: () => strin
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
     workers: async (batch) => (await store.sessions()).filter((session) => session.batch === batch).map((session) => session.worker),
     workerEnded: async (batch, worker, why, infra) => {
+      let worked = false;
       for (const session of await store.sessions()) {
-        if (session.batch === batch && session.worker === worker) await store.endSession(session.session, why);
+        if (session.batch !== batch || session.worker !== worker) continue;
+        if ((await store.endSession(session.session, why)).length > 0) worked = true;
       }
       if (infra) await store.tell(batch, 'infra', { what: 'worker_exit', worker, text: why });
       leasing.look(batch, true);
       supervisor.look(batch);
+      return worked;
     },
     drain: (worker) => {
       const connected = [...hub.sessions()].filter((session) => session.worker === worker);

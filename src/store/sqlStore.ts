@@ -64,6 +64,7 @@ export class SqlStore implements Store {
   }
 
   async close(): Promise<void> {
+    await this.#appender.close();
     await this.#packer.close();
     await this.#sql.close();
   }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { BuildFailure, Message, OnLoadResult, Plugin } from 'esbuild';
 import { StudioError } from '../common/errors.ts';
@@ -42,6 +42,11 @@ const REQUIRE = "import { createRequire as __createRequire } from 'node:module';
  * Throws StudioError `config` with all problems in `details.problems` (BundleProblem[]).
  */
 export async function bundleModule(absolutePath: string, root: string): Promise<Bundle> {
+  // esbuild follows links, so a root behind one (macOS' /tmp) would seem to be elsewhere.
+  return bundle(await realpath(absolutePath).catch(() => absolutePath), await realpath(root).catch(() => root));
+}
+
+async function bundle(absolutePath: string, root: string): Promise<Bundle> {
   const file = relativeTo(root, absolutePath);
   const found = await stat(absolutePath).catch(() => undefined);
   if (found?.isFile() !== true) {

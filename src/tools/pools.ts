@@ -3,7 +3,7 @@ import { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups, ToolPools } from './environment.ts';
 
 export interface ToolPoolsOptions {
-  /** A folder of the worker's own that exists: for bundles, and where shared servers run. */
+  /** A folder of the worker's own, made when needed: for bundles, and where shared servers run. */
   readonly directory: string;
   /** What tools see as their environment (`allowedEnvironment`). */
   readonly env: Readonly<Record<string, string>>;

@@ -138,7 +138,9 @@ export interface WorldSession<State = unknown> {
 
 /**
  * What a world's module exports as `open`. The same task and seed must give the same world;
- * with `from` (bytes of a `snapshot`) the world goes on from there.
+ * with `from` (bytes of a `snapshot`) the world goes on from there. A thread opens one world after another, so all
+ * state belongs into what `open` returns and none into the module's variables. Tools are best defined outside of
+ * `open`, with `context.state`: that is done once per thread then, not once per rollout.
  */
 export type OpenWorld<State = unknown> = (task: WorldTask, seed: number, from?: Uint8Array) => WorldSession<State> | Promise<WorldSession<State>>;
 

@@ -218,6 +218,16 @@ export class TrajectoryModel {
     return this.#holds.all;
   }
 
+  /** By the seq of its event. */
+  hold(seq: number): Hold | undefined {
+    return this.#holds.get(seq);
+  }
+
+  /** Holds at the gates of a span. */
+  holdsOf(seq: number): readonly Hold[] {
+    return this.#holds.of(seq);
+  }
+
   /** Holds that stand after the event `seq`. Several only where calls run at the same time. */
   holdsAt(seq = this.last): Hold[] {
     return this.#holds.at(seq);

@@ -12,7 +12,7 @@
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import { celError, compileCel, type CelProgram } from './query/cel.ts';
-import { VARIABLES, type QueryEnvironment } from './query/vocabulary.ts';
+import { VARIABLES, type QueryEnvironment, type Values } from './query/vocabulary.ts';
 import { splitWords, wordTest } from './query/words.ts';
 
 export type Match = { readonly matched: true } | { readonly matched: false; /** Why it could not be told. */ readonly why?: string };
@@ -81,12 +81,20 @@ function celQuery(text: string, program: CelProgram): Query {
     text,
     explain: `events of which \`${text.trim()}\` is true`,
     matches: (environment) => {
+      for (const { record, field } of program.needs) {
+        if (isEmpty(environment[record])) return { matched: false, why: `there is no "${field}" here` };
+      }
       const result = program.run(environment);
       if (!result.ok) return { matched: false, why: result.why };
       if (typeof result.value === 'boolean') return result.value ? MATCH : NO_MATCH;
       return { matched: false, why: 'it does not give true or false here' };
     },
   };
+}
+
+function isEmpty(values: Values): boolean {
+  for (const _ in values) return false;
+  return true;
 }
 
 function textQuery(text: string, words: readonly string[]): Query {

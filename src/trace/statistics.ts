@@ -32,7 +32,7 @@ export function report(input: ReportInput): Report {
   const why: Record<string, string> = {};
   const count = (settlement: Settlement): number => attempts.filter((attempt) => attempt.settlement === settlement).length;
   const tasks = Math.max(input.tasks ?? 0, byTask.size);
-  const perTask = input.attempts ?? Math.max(0, ...attempts.map((attempt) => attempt.attempt));
+  const perTask = input.attempts ?? attempts.reduce((most, { attempt }) => Math.max(most, attempt), 0);
   const total = input.attempts === undefined ? attempts.length : Math.max(attempts.length, tasks * input.attempts);
   const scored = count('scored');
   const passed = attempts.filter((attempt) => attempt.passed).length;

@@ -48,7 +48,7 @@ function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undef
     ...(start === undefined ? [] : [{ text: `attempt ${start.data.attempt}` }]),
     ...(start !== undefined && start.data.try > 1 ? [{ text: `try ${start.data.try}` }] : []),
     { text: outcome, style },
-    ...(end === undefined ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),
+    ...(end === undefined || end.data.reward === null ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),
     { text: plural(model.steps.length - 1, 'step') },
     ...(took === undefined ? [] : [{ text: durationText(took) }]),
     ...(tokens === 0 ? [] : [{ text: `${amountText(tokens)} tokens` }]),

@@ -21,6 +21,8 @@ export const workerConfig = z.object({
   secrets: z.string().optional(),
   /** How long a server may be gone before the worker gives up. Absent: the lease the server told. */
   reconnect_seconds: z.number().positive().optional(),
+  /** How long the server may be silent before no new effect is started. Absent: 20 s, safely within a lease. */
+  fence_seconds: z.number().positive().optional(),
   /** Names of environment variables that tools may see beside the usual harmless ones. */
   pass_env: z.array(z.string()).optional(),
 });

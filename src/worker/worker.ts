@@ -19,6 +19,7 @@ import { RolloutPool } from './run/pool.ts';
 import { Slots } from './run/slots.ts';
 import { Submissions } from './run/submissions.ts';
 import { ServerAddress } from './session/address.ts';
+import { openFrameLog } from './session/frameLog.ts';
 import { ServerApi } from './session/serverApi.ts';
 import { ServerClock } from './session/serverClock.ts';
 import { Session } from './session/session.ts';
@@ -88,7 +89,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     onDrain: () => ended.resolve({ why: 'stopped' }),
   });
   const session: Session = new Session(
-    { address, token: config.token, worker: config.worker, slots: config.slots, giveUpSeconds: config.reconnect_seconds },
+    { address, token: config.token, worker: config.worker, slots: config.slots, giveUpSeconds: config.reconnect_seconds, fenceSeconds: config.fence_seconds, frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker) },
     {
       rollouts: () => pool.rollouts(),
       load: () => ({ running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() }),

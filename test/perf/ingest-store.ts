@@ -10,7 +10,7 @@ import { SqlStore } from '../../src/store/sqlStore.ts';
 import type { Lease, Store } from '../../src/store/store.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { endOf, event, logLines, openBatch, tasks } from '../support/trajectories.ts';
+import { endOf, event, logLines, newSession, openBatch, tasks } from '../support/trajectories.ts';
 
 type Result = Record<string, string | number>;
 
@@ -29,6 +29,7 @@ async function bulk(store: Store): Promise<Result> {
 /** What rollouts really do: few events at a time, from many at once, acknowledged before the next step. */
 async function steps(store: Store, folder: string | undefined): Promise<Result> {
   const [count, each] = [64, 40];
+  await store.gc({ dryRun: false }); // gives freed pages back
   const before = folder === undefined ? 0 : await sizeOf(folder);
   const { session } = await openBatch(store, count, { attempts: 1 });
   const leases = await store.lease(session, count);
@@ -78,9 +79,15 @@ async function large(store: Store): Promise<Result[]> {
     for (let at = 0; at < 6250; at += 1000) await store.addTasks(wide.id, at, tasks(6250).slice(at, Math.min(at + 1000, 6250)));
   });
   const list = await measured(() => store.rollouts(wide.id, { limit: 500 }));
+  const deep = await measured(() => store.rollouts(wide.id, { limit: 500, after: '6200.5.1' }));
+  const one = await measured(() => store.rollouts(wide.id, { limit: 500, task: 't6000' }));
+  const { session } = newSession(wide.id);
+  await store.openSession(newSession(wide.id, { session }));
+  const leased = await measured(() => store.lease(session, 64));
   const rows = await measured(() => store.rowsSince(wide.id, 0, 500));
   return [
-    { what: 'queue 200,000 attempts', ms: Math.round(queued.ms) }, { what: 'list its first 500', ms: list.ms.toFixed(1) }, { what: 'its first 500 rows by rev', ms: rows.ms.toFixed(1) },
+    { what: 'queue 200,000 attempts', ms: Math.round(queued.ms) }, { what: 'list its first 500', ms: list.ms.toFixed(1) }, { what: 'list 500 from its end', ms: deep.ms.toFixed(1) },
+    { what: 'list one task', ms: one.ms.toFixed(1) }, { what: 'lease 64', ms: leased.ms.toFixed(1) }, { what: 'its first 500 rows by rev', ms: rows.ms.toFixed(1) },
   ];
 }
 

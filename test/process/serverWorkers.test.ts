@@ -1,5 +1,9 @@
 /** Queue, sessions, leases, appends and commands, over real sockets. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { ending, logEvent, opening } from '../support/fakeWorker.ts';
 import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
@@ -235,5 +239,62 @@ describe('workers', () => {
     worker.send({ type: 'endpoint', endpoint, what: 'ok' });
     await worker.frames.next('beat', (frame) => (frame.permits[endpoint] ?? 0) > 1);
     await server.api.commandBatch(batch, { command: `end-${batch}`, verb: 'cancel' });
+  });
+
+  test('later refusals do not stop a batch whose calls were answered', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 2 }), tasks(1));
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    const endpoint = 'http://127.0.0.1:9/v1';
+    worker.send({ type: 'endpoint', endpoint, what: 'ok', count: 3 });
+    worker.send({ type: 'endpoint', endpoint, what: 'missing', text: 'no such model' });
+    await worker.finish(grant!, { passed: true });
+    const [next] = await worker.lease(1);
+    await worker.finish(next!, { passed: true });
+    await worker.frames.next('granted', (frame) => frame.drained);
+    assert.equal((await server.api.batch(batch)).counts.passed, 2);
+  });
+
+  test('retry queues what nothing settled, and needs the secrets again once the batch had ended', async () => {
+    const batch = await server.submit(plainSubmission({ attempts: 2, retry: { infrastructure: 0 }, env: { names: ['KEY'], shown: [] } }), tasks(1), { secrets: { KEY: 'first' } });
+    const worker = await server.worker(batch);
+    const [good, bad] = await worker.lease(2);
+    await worker.finish(good!, { passed: false });
+    await worker.finish(bad!, { passed: false, status: 'infrastructure' });
+    await worker.frames.next('granted', (frame) => frame.drained);
+    const retry = (command: string, args = {}) => server.api.commandBatch(batch, { command: `${command}-${batch}`, verb: 'retry', args });
+    await assert.rejects(retry('bare'), { code: 'config', details: { missing: ['KEY'] } });
+    assert.deepEqual(await retry('full', { secrets: { KEY: 'second' } }), { changed: 1 });
+    const [again] = await worker.lease(1);
+    assert.deepEqual([again!.attempt, again!.try], [bad!.attempt, 2]);
+    assert.deepEqual(await (await server.fetch(`/v1/batches/${batch}/secrets`)).json(), { KEY: 'second' });
+    await worker.finish(again!, { passed: true });
+    await worker.frames.next('granted', (frame) => frame.drained);
+    const row = await server.api.batch(batch);
+    assert.deepEqual([row.state, row.counts.failed, row.counts.passed], ['ended', 1, 1]);
+    assert.ok(!JSON.stringify(await server.api.events(batch)).includes('second'));
+  });
+
+  test('the end of a batch is told to a URL, again if need be', async () => {
+    const bodies: string[] = [];
+    const heard = Promise.withResolvers<undefined>();
+    const listener = http.createServer((request, response) => {
+      void text(request).then((body) => {
+        bodies.push(body);
+        response.writeHead(bodies.length === 1 ? 503 : 204).end();
+        if (bodies.length === 2) heard.resolve(undefined);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const batch = await server.submit(plainSubmission({ attempts: 1, notify: { url: 'http://127.0.0.1:${env:PORT}/done' }, env: { names: ['PORT'], shown: ['PORT'] } }), tasks(1), { secrets: { PORT: String(port) } });
+    const worker = await server.worker(batch);
+    const [grant] = await worker.lease(1);
+    await worker.finish(grant!, { passed: true });
+    await heard.promise;
+    listener.close();
+    const [first, second] = bodies.map((body) => JSON.parse(body) as { type: string; batch: string; counts: { passed: number } });
+    assert.deepEqual([first!.type, first!.batch, first!.counts.passed], ['batch.end', batch, 1]);
+    assert.deepEqual(first, second);
   });
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { startDemoServer } from '../../src/model/demo/demoServer.ts';
 import { alive, gone } from '../support/cli.ts';
 import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { blobOf, TestStore } from '../support/rolloutServer.ts';
@@ -89,6 +90,32 @@ test('goes on when the server was killed and started again at another port', asy
     const events = await eventsOf(again, row.rollout);
     assertWhole(events);
     assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'the lease stood');
+  }
+});
+
+test('starts nothing new while the server is silent, and goes on when it answers again', { skip: process.platform === 'win32' }, async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const demo = await startDemoServer({ port: 0 });
+  try {
+    const batch = await server.submit(submission({ attempts: 1 }, `${demo.url}?latency_ms=150`), [adding('a', 20)]);
+    await using worker = await TestWorker.start(server, batch, { fence_seconds: 1 });
+    await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 2);
+    server.process.kill('SIGSTOP');
+    await waitFor(() => worker.stderr.includes('no new effect'));
+    // What was under way ends; then nothing more is asked.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { calls } = demo.counters();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.equal(demo.counters().calls, calls);
+    server.process.kill('SIGCONT');
+    assert.equal(await worker.exited, 0, worker.stderr);
+    const events = await eventsOf(server, (await server.api.rollouts(batch)).rollouts[0]!.rollout);
+    assertWhole(events);
+    assert.deepEqual(events.flatMap((event) => (event.kind === 'hold' ? [event.data.why] : [])), ['lost_server']);
+    assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'its epoch stood');
+  } finally {
+    await demo.close();
   }
 });
 

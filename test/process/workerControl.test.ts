@@ -65,7 +65,7 @@ test('cancel ends a rollout within a second, even inside a hanging tool', async 
 test('one rollout of the batch stops at a breakpoint that is to hold once', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [adding('a', 2)]);
+  const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [adding('a', 1)]);
   await server.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', args: { breakpoints: [{ id: 'p1', side: 'before', tool: 'calculate', once: true }] } });
   await using worker = await TestWorker.start(server, batch);
   for (;;) {

@@ -61,11 +61,15 @@ async function main(native: string): Promise<void> {
     running.kill(signal);
     await ended;
   };
-  const end = async (code: number): Promise<never> => {
+  let ending = false;
+  const end = async (code: number): Promise<void> => {
+    if (ending) return;
+    ending = true;
     await stop('SIGINT');
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     process.exit(code);
   };
+  process.on('SIGTERM', () => void end(1));
   try {
     const who = await identity();
     let binaries = native;
@@ -109,5 +113,5 @@ async function main(native: string): Promise<void> {
 
 // The terminal's Ctrl-C reaches this process too: the end of standard input is what ends it.
 process.on('SIGINT', () => undefined);
-process.on('SIGTERM', () => process.stdin.destroy());
+process.stdout.on('error', () => undefined); // whoever listened is gone; standard input tells so as well
 await main(process.argv[2] ?? '');

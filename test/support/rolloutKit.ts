@@ -130,7 +130,7 @@ export class NumberWorld implements World {
         assert.equal(busy, false, 'calls of one session come one after the other');
         busy = true;
         await Promise.resolve();
-        this.calls.push(`${call.name} ${String(call.arguments['n'] ?? '')}`.trim());
+        this.calls.push(call.arguments['n'] === undefined ? call.name : `${call.name} ${plain(call.arguments['n'])}`);
         const before = value;
         if (call.name !== 'peek') value += Number(call.arguments['n'] ?? 1);
         this.value = value;
@@ -211,6 +211,11 @@ export class MemoryRecorder implements Recorder {
     return new Promise((resolve) => this.#waiting.push({ matches, found: resolve }));
   }
 
+  /** Texts of the `log` events. */
+  get logs(): string[] {
+    return this.of('log').map((event) => plain(event.data.text));
+  }
+
   of<K extends TraceEvent['kind']>(kind: K): Extract<TraceEvent, { kind: K }>[] {
     return this.events.filter((event): event is Extract<TraceEvent, { kind: K }> => event.kind === kind);
   }
@@ -253,7 +258,7 @@ export const SCORER: Scorer = {
 };
 
 export interface KitOptions {
-  job?: Partial<RolloutJob>;
+  job?: Partial<RolloutJob> | undefined;
   model?: ModelClient;
   user?: ModelClient;
   tools?: ToolHost;
@@ -316,8 +321,13 @@ export function kit(options: KitOptions): Kit {
 
 export function end(events: readonly TraceEvent[]): Extract<TraceEvent, { kind: 'rollout.end' }>['data'] {
   const last = events.at(-1);
-  assert.equal(last?.kind, 'rollout.end');
-  return (last as Extract<TraceEvent, { kind: 'rollout.end' }>).data;
+  if (last?.kind !== 'rollout.end') assert.fail(`the stream ends with ${last?.kind ?? 'nothing'}`);
+  return last.data;
+}
+
+/** A JSON value as text: strings as they are. */
+export function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 export function kinds(events: readonly TraceEvent[]): string[] {
@@ -341,7 +351,7 @@ export function essence(events: readonly TraceEvent[]): unknown[] {
     if (event.kind === 'rollout.lease' || event.kind === 'world.close') continue;
     const data = structuredClone(event.data) as Record<string, unknown>;
     if ((event.kind === 'model.end' || event.kind === 'tool.end') && event.data.error?.class === 'infrastructure') continue;
-    for (const key of ['ms', 'held_ms', 'queue_ms']) delete data[key];
+    Object.assign(data, { ms: 0, held_ms: 0, queue_ms: 0 });
     if (event.kind === 'rollout.end') data['totals'] = { ...event.data.totals, ms: 0, held_ms: 0 };
     const start = event.span === undefined ? undefined : starts.get(event.span);
     if ('tokens' in data) data['tokens'] = 'tokens';

@@ -1,7 +1,7 @@
 /** A real rollout server in a process of its own, from source, on a store of the test's. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,13 +17,25 @@ import { FakeWorker } from './fakeWorker.ts';
 
 const main = path.resolve(import.meta.dirname, '../../src/server/main.ts');
 
+/** A folder for a store. */
 export class TestStore {
   readonly folder: string = mkdtempSync(path.join(os.tmpdir(), 'rollout-server-'));
   readonly #servers: TestServer[] = [];
 
   /** Starts a server and waits for its first line; without workers of its own unless told. */
   async start(args: readonly string[] = ['--executor', 'none']): Promise<TestServer> {
-    const server = new TestServer(this.folder, args);
+    return this.#started(new TestServer(this.folder, this.folder, args));
+  }
+
+  /** Starts a server of a PostgreSQL store, as on a machine of its own: what it keeps in the user's data folder is its own. */
+  async startOn(url: string): Promise<TestServer> {
+    const home = path.join(this.folder, String(this.#servers.length));
+    mkdirSync(home);
+    const env = { XDG_DATA_HOME: home, LOCALAPPDATA: home, HOME: home };
+    return this.#started(new TestServer(url, home, ['--executor', 'none'], env));
+  }
+
+  async #started(server: TestServer): Promise<TestServer> {
     this.#servers.push(server);
     await server.ready;
     return server;
@@ -39,13 +51,14 @@ export class TestServer {
   readonly process: ChildProcess;
   readonly ready: Promise<ReadyLine>;
   readonly exited: Promise<number | null>;
-  readonly folder: string;
   stderr = '';
+  readonly #folder: string;
   readonly #sockets: { close(): void }[] = [];
 
-  constructor(folder: string, args: readonly string[]) {
-    this.folder = folder;
-    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', folder, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  /** `folder`: `server.json` is in it, or below it. */
+  constructor(store: string, folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#folder = folder;
+    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', store, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
     this.exited = once(this.process, 'exit').then(([code]) => code as number | null);
     this.process.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     const lines = createInterface({ input: this.process.stdout! });
@@ -58,7 +71,8 @@ export class TestServer {
   }
 
   get file(): ServerFile {
-    return serverFile.parse(JSON.parse(readFileSync(path.join(this.folder, 'server.json'), 'utf8')));
+    const [name] = globSync('**/server.json', { cwd: this.#folder });
+    return serverFile.parse(JSON.parse(readFileSync(path.join(this.#folder, name ?? 'server.json'), 'utf8')));
   }
 
   get url(): string {

@@ -46,7 +46,10 @@ export class LocalExecutor implements Executor {
   readonly #options: LocalExecutorOptions;
   readonly #cores: number;
   readonly #batches = new Map<string, Batch>();
+  readonly #workers = new Set<WorkerProcess>();
   readonly #leftovers: Promise<void>;
+  /** What follows the end of a worker, until it is done. */
+  readonly #following = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: LocalExecutorOptions) {
@@ -88,16 +91,12 @@ export class LocalExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const all: WorkerProcess[] = [];
-    for (const batch of this.#batches.values()) {
-      clearTimeout(batch.timer);
-      all.push(...batch.workers);
-    }
-    await Promise.all(all.map((worker) => {
+    for (const batch of this.#batches.values()) clearTimeout(batch.timer);
+    await Promise.all(Array.from(this.#workers, (worker) => {
       if (!this.#options.host.drain(worker.name)) worker.signal('SIGTERM');
       return this.#see(worker, DRAIN_MS);
     }));
-    await this.#leftovers;
+    await Promise.all([this.#leftovers, ...this.#following]);
   }
 
   #batch(id: string): Batch {
@@ -118,7 +117,11 @@ export class LocalExecutor implements Executor {
         ...(secrets === undefined ? {} : { secrets }),
       }));
       batch.workers.add(worker);
-      void worker.ended.then((end) => this.#ended(batch, worker, end)).catch((error: unknown) => host.log(`after the end of ${worker.name}: ${errorText(error)}`));
+      this.#workers.add(worker);
+      const following = worker.ended.then((end) => this.#ended(batch, worker, end))
+        .catch((error: unknown) => host.log(`after the end of ${worker.name}: ${errorText(error)}`))
+        .finally(() => this.#following.delete(following));
+      this.#following.add(following);
     }
   }
 
@@ -143,11 +146,12 @@ export class LocalExecutor implements Executor {
   async #ended(batch: Batch, worker: WorkerProcess, end: WorkerEnd): Promise<void> {
     const { host, work } = this.#options;
     batch.workers.delete(worker);
+    this.#workers.delete(worker);
     const well = end.code === 0;
-    if (well || performance.now() - worker.startedAt > LIVED_MS) batch.failures = 0;
     const tell = !well && !this.#hasEnded(batch);
     if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`);
-    await host.workerEnded(batch.id, worker.name, end.text, tell);
+    const worked = await host.workerEnded(batch.id, worker.name, end.text, tell);
+    if (well || worked || performance.now() - worker.startedAt > LIVED_MS) batch.failures = 0;
     if (!well) this.#failed(batch);
     await removeWorkFolder(work, worker.name);
   }
@@ -155,7 +159,9 @@ export class LocalExecutor implements Executor {
   /** Something is wrong: the next worker comes after a pause, if one is needed then. */
   #failed(batch: Batch): void {
     if (this.#hasEnded(batch)) return;
-    batch.notBefore = performance.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** batch.failures);
+    // One that worked and was killed is followed at once; only what dies again and again has to wait.
+    const pause = batch.failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (batch.failures - 1));
+    batch.notBefore = performance.now() + pause;
     batch.failures += 1;
     this.#options.host.look(batch.id);
   }

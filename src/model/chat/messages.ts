@@ -36,24 +36,66 @@ export type ReasoningNames = readonly ('reasoning' | 'reasoning_content')[];
  * the turn, for `tool` messages may carry text only. Throws TypeError for a value that was left as a reference.
  */
 export function toChatMessages(messages: readonly Message[], reasoning: ReasoningNames): ChatMessage[] {
-  const chat: ChatMessage[] = [];
+  return convert(messages, (message) => chatMessages(message, reasoning), (image) => image);
+}
+
+/**
+ * The same as the JSON text of the list. A context is sent again with every step, so the text of a message is made
+ * once and kept as long as the message.
+ */
+export function toChatText(messages: readonly Message[], reasoning: ReasoningNames): string {
+  const names = reasoning.join();
+  return `[${convert(messages, (message) => chatText(message, reasoning, names), (image) => JSON.stringify(image)).join(',')}]`;
+}
+
+/** Puts what the messages become in order: the images of a run of tool messages follow that run. */
+function convert<T>(messages: readonly Message[], of: (message: Message) => Converted<T>, imageMessage: (message: ChatMessage) => T): T[] {
+  const chat: T[] = [];
   let images: ChatContentPart[] = [];
-  const flushImages = (): void => {
-    if (images.length > 0) chat.push({ role: 'user', content: images });
-    images = [];
-  };
   for (const message of messages) {
-    if (message.role === 'tool') {
-      images.push(...toolMessages(message, chat));
-      continue;
+    if (message.role !== 'tool' && images.length > 0) {
+      chat.push(imageMessage({ role: 'user', content: images }));
+      images = [];
     }
-    flushImages();
-    if (message.role === 'assistant') chat.push(assistant(message, reasoning));
-    else if (message.role === 'system') chat.push({ role: 'system', content: textOf(message.parts) });
-    else chat.push({ role: 'user', content: userContent(message.parts) });
+    const converted = of(message);
+    for (const one of converted.chat) chat.push(one);
+    if (converted.images.length > 0) images.push(...converted.images);
   }
-  flushImages();
+  if (images.length > 0) chat.push(imageMessage({ role: 'user', content: images }));
   return chat;
+}
+
+interface Converted<T> {
+  readonly chat: readonly T[];
+  readonly images: readonly ChatContentPart[];
+}
+
+const texts = new WeakMap<Message, Converted<string> & { readonly names: string }>();
+
+function chatText(message: Message, reasoning: ReasoningNames, names: string): Converted<string> {
+  const known = texts.get(message);
+  if (known?.names === names) return known;
+  const { chat, images } = chatMessages(message, reasoning);
+  const made = { chat: chat.map((one) => JSON.stringify(one)), images, names };
+  texts.set(message, made);
+  return made;
+}
+
+const NO_IMAGES: readonly ChatContentPart[] = [];
+
+function chatMessages(message: Message, reasoning: ReasoningNames): Converted<ChatMessage> {
+  switch (message.role) {
+    case 'system':
+      return { chat: [{ role: 'system', content: textOf(message.parts) }], images: NO_IMAGES };
+    case 'user':
+      return { chat: [{ role: 'user', content: userContent(message.parts) }], images: NO_IMAGES };
+    case 'assistant':
+      return { chat: [assistant(message, reasoning)], images: NO_IMAGES };
+    case 'tool': {
+      const chat: ChatMessage[] = [];
+      return { images: toolMessages(message, chat), chat };
+    }
+  }
 }
 
 export interface ChatTool {

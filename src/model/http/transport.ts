@@ -66,6 +66,10 @@ export class Transport {
     await this.#agent.destroy();
   }
 
+  #headersOf(init: RequestInit): Record<string, string> {
+    return Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers));
+  }
+
   #send(url: string, init: RequestInit): Promise<Response> {
     return new Promise((resolve, reject) => {
       const target = new URL(url);
@@ -91,7 +95,7 @@ export class Transport {
           origin: target.origin,
           path: target.pathname + target.search,
           method: methodOf(init.method),
-          headers: Object.fromEntries(new Headers(init.headers)),
+          headers: this.#headersOf(init),
           // The openai package sends JSON text.
           body: typeof init.body === 'string' ? init.body : null,
         },
@@ -180,15 +184,18 @@ class Body implements IncomingBody {
   }
 }
 
+/** What of an answer's headers anybody looks at. The rest would only be copied, sorted and dropped. */
+const READ_HEADERS = ['content-type', 'retry-after', 'x-request-id'] as const;
+
 function methodOf(method: string | undefined): Dispatcher.HttpMethod {
   return method?.toUpperCase() === 'GET' || method === undefined ? 'GET' : 'POST';
 }
 
 function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(raw)) {
-    if (Array.isArray(value)) for (const one of value) headers.append(name, one);
-    else if (value !== undefined) headers.set(name, value);
+  for (const name of READ_HEADERS) {
+    const value = raw[name];
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
   return headers;
 }

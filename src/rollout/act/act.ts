@@ -160,7 +160,7 @@ export class Act {
       if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended from outside.');
       this.#end(subject, outcome);
     }
-    const after = gates.pass('after', subject);
+    const after = gates.pass('after', subject, again?.seq);
     if (after !== undefined) await after;
     const done: Acted<K> = { span, end: subject.end?.data, message: subject.end?.message, endSeq: subject.end?.seq ?? log.last, recorded: false };
     const settled = request.settled?.(done);

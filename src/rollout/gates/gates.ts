@@ -156,10 +156,9 @@ export class Gates {
 
   /** The rollout is over: commands that wait for a gate are refused. */
   end(): void {
-    const over = new StudioError('conflict', 'The rollout ended before its next gate.');
     for (const waiting of [...(this.#pause ?? []), ...this.#injections]) {
       waiting.done.promise.catch(() => undefined); // the one who asked may have gone
-      waiting.done.reject(over);
+      waiting.done.reject(new StudioError('conflict', 'The rollout ended before its next gate.'));
     }
     this.#pause = undefined;
     this.#injections.length = 0;

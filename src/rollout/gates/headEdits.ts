@@ -77,8 +77,8 @@ export class HeadEdits {
       if (message === undefined) return undefined;
       return of.seq === subject.end?.seq || (of.m !== undefined && this.#current(of.m)?.m === message.m) ? message : undefined;
     }
-    if (of.m === undefined || subject.isNew?.(of.m) !== true) return undefined;
-    return this.#current(of.m);
+    const current = of.m === undefined ? undefined : this.#current(of.m);
+    return current !== undefined && subject.isNew?.(current.m) === true ? current : undefined;
   }
 
   /** The message that now stands for the one with this ordinal. */

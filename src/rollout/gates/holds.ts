@@ -96,7 +96,8 @@ export class Holds {
       return released;
     } finally {
       active.cancelExpiry?.();
-      this.#active = undefined;
+      // Nobody released it: what ended the rollout did.
+      if (this.#active === active) this.release('continue', {});
       this.#free = undefined;
       watch.held(false);
       if (permit) permits.give();
@@ -122,10 +123,11 @@ export class Holds {
     return seq;
   }
 
-  /** The release that closes the current hold when the rollout ends in it. */
+  /** The release of the current hold, for whoever ends the rollout in it: it is over with this. */
   closing(): Draft[] {
     const active = this.#active;
     if (active === undefined) return [];
+    this.#active = undefined;
     const { agent, span } = active.subject;
     const heldMs = roundMs(this.#parts.time.monotonic() - active.since);
     return [{ kind: 'release', agent: agent === '' ? undefined : agent, span, data: { how: 'continue', held_ms: heldMs } }];

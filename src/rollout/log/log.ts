@@ -2,6 +2,7 @@ import type { Origin, Part, Role } from '../../trace/schema.ts';
 import { TRACE_VERSION, type EventData, type EventKind, type TraceEvent } from '../../trace/schema.ts';
 import { spill } from '../../trace/spill.ts';
 import type { Clock, PendingBlob, Recorder } from '../ports.ts';
+import { redactedPart } from './redactedPart.ts';
 import { Messages, type LoggedMessage, type Sha256 } from './messages.ts';
 
 /** An event without what the log gives it: seq, version and time. */
@@ -44,6 +45,7 @@ export class Log {
   readonly messages: Messages;
   readonly #recorder: Recorder;
   readonly #clock: Clock;
+  readonly #redact: ((text: string) => string) | undefined;
   readonly #observers: Observer[] = [];
   /** Spans without an end, by seq of their start. */
   readonly #open = new Map<number, Extract<TraceEvent, { kind: StartKind }>>();
@@ -52,9 +54,10 @@ export class Log {
   #closed = false;
   #waiting: TraceEvent[] = [];
 
-  constructor(recorder: Recorder, clock: Clock, sha256: Sha256) {
+  constructor(recorder: Recorder, clock: Clock, sha256: Sha256, redact?: (text: string) => string) {
     this.#recorder = recorder;
     this.#clock = clock;
+    this.#redact = redact;
     this.messages = new Messages(sha256);
   }
 
@@ -114,12 +117,17 @@ export class Log {
 
   /** The message with this content, or one appended along with the next append. */
   intern(message: NewMessage, agent: string | undefined): LoggedMessage {
-    return this.messages.find(message.role, message.parts) ?? this.later(message, agent);
+    return this.messages.find(message.role, this.#clean(message.parts)) ?? this.later(message, agent);
   }
 
   /** Gives a message its ordinal. Its event is made by `messageDraft` and must be in the next append. */
   addMessage(message: NewMessage): LoggedMessage {
-    return this.messages.add({ m: this.messages.next, role: message.role, parts: message.parts, origin: message.origin });
+    return this.messages.add({ m: this.messages.next, role: message.role, parts: this.#clean(message.parts), origin: message.origin });
+  }
+
+  #clean(parts: readonly Part[]): readonly Part[] {
+    const redact = this.#redact;
+    return redact === undefined ? parts : parts.map((part) => redactedPart(part, redact));
   }
 
   /** After this nothing is appended any more. */

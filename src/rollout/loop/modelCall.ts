@@ -115,8 +115,7 @@ export class ModelCaller {
         ...(written === undefined ? {} : { blobs: [written.blob] }),
       };
     } catch (thrown) {
-      // What is no classed error is a fault of ours, not of the agent.
-      const error = stop.reason ?? ClassedError.from(thrown, 'infrastructure');
+      const error = stop.reason ?? faultOf(thrown);
       return {
         end: { status: 'error', ms: roundMs(time.monotonic() - began), trainable: false, why_not: 'the call failed', source: 'live', error: error.toTrace() },
       };
@@ -149,6 +148,12 @@ export class ModelCaller {
       waiting = true; // a late call of a reply that nobody waits for changes nothing
     }
   }
+}
+
+/** What is no classed error is a fault of ours, not of the agent; and only the rollout itself is cancelled or at its limit. */
+function faultOf(thrown: unknown): ClassedError {
+  const error = ClassedError.from(thrown, 'infrastructure');
+  return error.class === 'cancelled' || error.class === 'limit' ? new ClassedError('infrastructure', error.message, { cause: error }) : error;
 }
 
 function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.end'] {

@@ -142,7 +142,7 @@ export class ToolCaller {
   async #make({ spec, host }: FoundTool, asked: EventData['tool.start'], subject: Subject<'tool'>, seed: number, prints: ToolLog): Promise<ToolOutcome> {
     if (spec.asksPerson === true) return { response: await this.#ask(subject) };
     if (host === undefined) return { response: 'The answer was handed in.' };
-    const { stop, time, toolSeconds } = this.#parts;
+    const { stop, time, log, toolSeconds } = this.#parts;
     const seconds = spec.timeoutSeconds ?? toolSeconds;
     const { stop: own, release } = stop.child();
     const limit = new Patience(seconds * 1000, time, () => own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)));
@@ -156,8 +156,8 @@ export class ToolCaller {
       try {
         return await own.race(running);
       } catch (error) {
-        // Whatever the tool still does belongs to this call, not to the next one.
-        if (own.reason !== undefined) await settledWithin(running, GRACE_MS, time);
+        // Whatever the tool still does belongs to this call, not to the next one. After a cancel there is none.
+        if (own.reason !== undefined && !log.closed) await settledWithin(running, GRACE_MS, time);
         throw error;
       }
     } finally {

@@ -58,9 +58,21 @@ function placeOf({ from }: ToolSpec): string {
   return `${from.kind} ${from.name}`;
 }
 
+/** Hosts share their specs between rollouts, so the text of each is made once. */
+const texts = new WeakMap<ToolSpec, string>();
+
+function textOf(spec: ToolSpec): string {
+  let text = texts.get(spec);
+  if (text === undefined) {
+    const { name, description, parameters } = spec;
+    texts.set(spec, (text = canonicalJson({ name, description, parameters })));
+  }
+  return text;
+}
+
 function told(specs: readonly ToolSpec[], sha256: Sha256): ToldTools {
   if (specs.length === 0) return NO_TOOLS;
-  const bytes = new TextEncoder().encode(canonicalJson(specs.map(({ name, description, parameters }) => ({ name, description, parameters }))));
+  const bytes = new TextEncoder().encode(`[${specs.map(textOf).join(',')}]`);
   const sha = sha256(bytes);
   return { specs, sha, blob: { sha, bytes, media: 'application/json' } };
 }

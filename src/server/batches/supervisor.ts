@@ -66,7 +66,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#unwatch = options.changes.onAny((id) => {
-      if (id === undefined) void this.#trackActive();
+      if (id === undefined) this.#trackActive().catch((error: unknown) => options.log(`looking for batches failed: ${errorText(error)}`));
       else if (BATCH_ID.test(id)) this.look(id);
     });
     this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);

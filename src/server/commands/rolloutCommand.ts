@@ -1,5 +1,5 @@
 /** `POST /v1/rollouts/<id>/commands`. */
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import { verbArgs, type CommandReply, type RolloutCommand } from '../../protocol/commands.ts';
 import type { CommandRecord, RolloutRecord } from '../../store/store.ts';
@@ -60,7 +60,7 @@ function overruleLater(services: Services, record: RolloutRecord, command: Comma
   const timer = setTimeout(() => {
     store.closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
       .then(() => store.finishCommand(command.id, commandDone({ text: 'Its worker did not answer; the server ended it.' })))
-      .catch((error: unknown) => log(`cancelling ${rollout} failed: ${String(error)}`));
+      .catch((error: unknown) => log(`cancelling ${rollout} failed: ${errorText(error)}`));
   }, CANCEL_GRACE_MS);
   const unwatch = services.changes.on(command.id, () => {
     clearTimeout(timer);

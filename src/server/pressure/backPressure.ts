@@ -17,6 +17,14 @@ export interface Caller {
   readonly running: number;
 }
 
+export interface EndpointReport {
+  readonly what: 'ok' | 'busy' | 'down';
+  readonly retry_after_ms?: number | undefined;
+  readonly text?: string | undefined;
+  /** Calls of which this is said; 1 unless told. */
+  readonly count?: number | undefined;
+}
+
 export interface BackPressureOptions {
   readonly callers: () => readonly Caller[];
   /** Shares may have changed by much: they should be sent now. */
@@ -93,14 +101,14 @@ export class BackPressure {
   }
 
   /** What a worker of `batch` says of an endpoint. */
-  report(batch: string, name: string, what: 'ok' | 'busy' | 'down', retryAfterMs: number | undefined, text: string | undefined): void {
+  report(batch: string, name: string, report: EndpointReport): void {
     const endpoint = this.#endpoint(name);
     endpoint.batches.add(batch);
     const now = this.#now();
-    if (what === 'ok') endpoint.limit.ok(now, this.#demand(endpoint, this.#options.callers()));
+    if (report.what === 'ok') endpoint.limit.ok(now, this.#demand(endpoint, this.#options.callers()), report.count);
     else {
-      endpoint.limit.refused(what, now, retryAfterMs);
-      endpoint.text = text;
+      endpoint.limit.refused(report.what, now, report.retry_after_ms);
+      endpoint.text = report.text;
     }
     this.#look(endpoint, now);
   }

@@ -73,8 +73,8 @@ export class EndpointLimit {
     return this.#state !== 'ok' && now < this.#blockedUntil ? this.#blockedUntil : undefined;
   }
 
-  /** A call ended well. `demand`: rollouts that could call now. */
-  ok(now: number, demand: number): void {
+  /** `count` calls ended well. `demand`: rollouts that could call now. */
+  ok(now: number, demand: number, count = 1): void {
     if (this.#state !== 'ok') {
       if (now < this.#askedUntil) return; // a call from before the refusal
       this.#state = 'ok';
@@ -82,7 +82,7 @@ export class EndpointLimit {
       return;
     }
     if (this.#saturated || demand < this.#limit * BINDING) return;
-    this.#limit = Math.min(MOST_PERMITS, this.#limit + (this.#slowStart ? 1 : 1 / this.#limit));
+    this.#limit = Math.min(MOST_PERMITS, this.#limit + (this.#slowStart ? count : count / this.#limit));
   }
 
   /** A call was refused (429, 503), failed (5xx) or found nobody. */

@@ -1,4 +1,5 @@
 /** One worker's WebSocket: parses its frames and does what they ask. The socket's end is not the session's: the lease runs on. */
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -16,6 +17,9 @@ import { WorkerSession } from './session.ts';
 type Frame<T extends WorkerFrame['type']> = Extract<WorkerFrame, { type: T }>;
 
 const MAX_WANT = 10_000;
+/** Close codes: what was refused will not change (policy violation); an error of the server's. */
+const CLOSE_FOR_GOOD = 1008;
+const CLOSE_TRY_AGAIN = 1011;
 
 export interface WorkerContext {
   readonly store: Store;
@@ -35,14 +39,17 @@ export interface WorkerContext {
 export class WorkerConnection {
   readonly #context: WorkerContext;
   readonly #socket: WebSocket;
+  readonly #transport: Duplex;
   readonly #batch: string;
   readonly #appends: Appends;
   #session: WorkerSession | undefined;
   #greeting = false;
 
-  constructor(context: WorkerContext, socket: WebSocket, batch: string) {
+  /** `transport`: what the WebSocket runs over. */
+  constructor(context: WorkerContext, socket: WebSocket, transport: Duplex, batch: string) {
     this.#context = context;
     this.#socket = socket;
+    this.#transport = transport;
     this.#batch = batch;
     this.#appends = new Appends(context);
     socket.on('message', (data) => this.#receive(data));
@@ -67,7 +74,7 @@ export class WorkerConnection {
     }
     const session = this.#session;
     if (parsed.data.type === 'hello') {
-      this.#handled(this.#hello(parsed.data));
+      this.#hello(parsed.data).catch((error: unknown) => this.#refuse(error));
     } else if (session === undefined) {
       this.#refuse(new StudioError('usage', `The first frame is hello, and the next one follows its welcome; this one is ${parsed.data.type}.`));
     } else {
@@ -76,7 +83,7 @@ export class WorkerConnection {
   }
 
   #handle(session: WorkerSession, frame: Exclude<WorkerFrame, { type: 'hello' }>): void {
-    const { store, deltas, leasing } = this.#context;
+    const { deltas, leasing } = this.#context;
     switch (frame.type) {
       case 'append':
         this.#appends.append(session, frame);
@@ -94,7 +101,7 @@ export class WorkerConnection {
         this.#handled(this.#claim(session, frame));
         return;
       case 'done':
-        if (!frame.command.startsWith(TRANSIENT)) this.#handled(store.finishCommand(frame.command, frame.error === undefined ? commandDone({ seq: frame.seq }) : commandFailed(frame.error)));
+        if (!frame.command.startsWith(TRANSIENT)) this.#handled(this.#done(frame));
         return;
       case 'endpoint':
         this.#context.endpoint(session.batch, frame);
@@ -116,7 +123,7 @@ export class WorkerConnection {
     await store.openSession({ session: id, batch: this.#batch, worker: frame.worker, slots: frame.slots, server: this.#context.server });
     const { keep, drop } = await store.adopt(id, frame.rollouts);
     await this.#replace(frame.worker, id);
-    const session = new WorkerSession(this.#socket, id, {
+    const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch, worker: frame.worker, slots: frame.slots, paused: record.paused, breakpoints: JSON.stringify(record.breakpoints),
     });
     const epochs = new Map(frame.rollouts.map(({ rollout, epoch }) => [rollout, epoch]));
@@ -156,6 +163,14 @@ export class WorkerConnection {
     session.send({ type: 'claimed', claim: frame.claim, yes });
   }
 
+  async #done(frame: Frame<'done'>): Promise<void> {
+    try {
+      await this.#context.store.finishCommand(frame.command, frame.error === undefined ? commandDone({ seq: frame.seq }) : commandFailed(frame.error));
+    } catch (error) {
+      if (!StudioError.is(error, 'not_found')) throw error; // its batch was removed: nobody waits
+    }
+  }
+
   async #bye(session: WorkerSession): Promise<void> {
     const { store, hub, leasing } = this.#context;
     hub.remove(session);
@@ -164,15 +179,15 @@ export class WorkerConnection {
     this.#socket.close(1000);
   }
 
+  /** What failed here is the server's trouble: the worker comes again on a new connection. */
   #handled(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#refuse(error));
+    work.catch((error: unknown) => this.#refuse(error, CLOSE_TRY_AGAIN));
   }
 
-  /** The connection cannot go on; the worker may come again. */
-  #refuse(error: unknown): void {
+  #refuse(error: unknown, code = StudioError.is(error) && error.code !== 'storage' && error.code !== 'unavailable' ? CLOSE_FOR_GOOD : CLOSE_TRY_AGAIN): void {
     this.#context.log(`worker ${this.#session?.worker ?? '?'} of ${this.#batch}: ${errorText(error)}`);
     // A close reason has at most 123 bytes.
     const reason = Buffer.from(errorText(error)).subarray(0, 120).toString('utf8').replace(/\uFFFD+$/, '');
-    this.#socket.close(StudioError.is(error) && error.code !== 'storage' && error.code !== 'unavailable' ? 1008 : 1011, reason);
+    this.#socket.close(code, reason);
   }
 }

@@ -1,10 +1,10 @@
 /** All workers connected to this server: who holds what, and what each must be told. */
-import type { BatchRecord, Store } from '../../store/store.ts';
-import type { Breakpoint, ControlVerb } from '../../protocol/commands.ts';
-import { breakpoint } from '../../protocol/commands.ts';
+import { z } from 'zod';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { Json } from '../../common/json.ts';
-import { z } from 'zod';
+import { breakpoint, type Breakpoint, type ControlVerb } from '../../protocol/commands.ts';
+import type { BatchRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
 import type { Log } from '../log.ts';
 import type { Caller } from '../pressure/backPressure.ts';
@@ -134,7 +134,12 @@ export class Hub {
   }
 
   async #deliver(session: WorkerSession): Promise<void> {
-    for (const command of await this.#options.store.commandsFor(session.id)) {
+    const commands = await this.#options.store.commandsFor(session.id).catch((error: unknown) => {
+      if (!StudioError.is(error, 'not_found')) throw error;
+      session.expire();
+      return [];
+    });
+    for (const command of commands) {
       // How a batch stands is told by `standing`; here go commands to one rollout.
       if (command.rollout === undefined) continue;
       session.send({ type: 'control', command: command.id, rollout: command.rollout, verb: command.verb as ControlVerb, args: command.args, by: command.by }); // stored from a parsed RolloutCommand
@@ -142,7 +147,7 @@ export class Hub {
   }
 
   readonly #failed = (error: unknown): void => {
-    this.#options.log(`telling a worker failed: ${error instanceof Error ? error.message : String(error)}`);
+    this.#options.log(`telling a worker failed: ${errorText(error)}`);
   };
 }
 

@@ -1,6 +1,6 @@
 /** Gives queued rollouts to workers that asked for some: as the batch's concurrency, its endpoints and its queue allow. */
 import type { Submission } from '../../config/submission.ts';
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
@@ -67,7 +67,7 @@ export class Leasing {
   #throttle(batch: string): Throttle {
     let throttle = this.#batches.get(batch);
     if (throttle === undefined) {
-      throttle = new Throttle(LOOK_EVERY_MS, () => this.#lease(batch), (error) => this.#options.log(`leasing of ${batch} failed: ${error instanceof Error ? error.message : String(error)}`));
+      throttle = new Throttle(LOOK_EVERY_MS, () => this.#lease(batch), (error) => this.#options.log(`leasing of ${batch} failed: ${errorText(error)}`));
       if (this.#closed) throttle.close();
       this.#batches.set(batch, throttle);
     }

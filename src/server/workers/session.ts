@@ -2,6 +2,7 @@
 const SESSION_ENDED = 4001;
 
 /** What the server knows of one connected worker's session. What must survive is in the store. */
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { ServerToWorker } from '../../protocol/worker.ts';
 
@@ -11,6 +12,8 @@ export class WorkerSession {
   readonly worker: string;
   readonly slots: number;
   readonly #socket: WebSocket;
+  readonly #transport: Duplex;
+  #corked = false;
   /** Rollouts it was given, by epoch. It may append to no others. */
   readonly rollouts: Map<string, number> = new Map();
   readonly held: Set<string> = new Set();
@@ -24,8 +27,9 @@ export class WorkerSession {
   breakpoints: string;
   stopped = false;
 
-  constructor(socket: WebSocket, id: string, about: { batch: string; worker: string; slots: number; paused: boolean; breakpoints: string }) {
+  constructor(socket: WebSocket, transport: Duplex, id: string, about: { batch: string; worker: string; slots: number; paused: boolean; breakpoints: string }) {
     this.#socket = socket;
+    this.#transport = transport;
     this.id = id;
     this.batch = about.batch;
     this.worker = about.worker;
@@ -40,7 +44,20 @@ export class WorkerSession {
   }
 
   send(frame: ServerToWorker): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(frame));
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#cork();
+    this.#socket.send(JSON.stringify(frame));
+  }
+
+  /** One commit answers many appends: all their frames leave with one system call. */
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#transport.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      this.#transport.uncork();
+    });
   }
 
   forget(rollout: string): void {

@@ -42,7 +42,11 @@ export class FileBlobs {
       checkContent(sha, hash.digest('hex'));
       const target = this.#path(sha);
       await this.#make(path.dirname(target));
-      await rename(upload, target);
+      await rename(upload, target).catch(async (error: unknown) => {
+        // Windows renames onto no file that somebody reads; it is the same content then.
+        if ((await this.#stat(sha)) === undefined) throw error;
+        await rm(upload, { force: true });
+      });
       await syncFolder(path.dirname(target));
     } catch (error) {
       await rm(upload, { force: true }).catch(() => undefined); // `sweep` does it later

@@ -10,7 +10,7 @@ const GROUP = 512;
  * The least time from one commit to the next while little waits. An append that comes after a pause is committed at
  * once; of many that trickle in, each would pay for a sync of its own, the largest cost of all.
  */
-const SPACING_MS = 0;
+const SPACING_MS = 10;
 /** So many appends, or events, are worth a commit at any time. */
 const ENOUGH_APPENDS = 8;
 const ENOUGH_EVENTS = 64;
@@ -27,7 +27,7 @@ export class Appender {
   readonly #ended: () => void;
   #waiting: Waiting[] = [];
   #events = 0;
-  #writing = false;
+  #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lastCommit = 0;
 
@@ -45,25 +45,34 @@ export class Appender {
     });
   }
 
-  /** Commits now, or sets the time for it. */
-  #next(): void {
-    if (this.#writing || this.#waiting.length === 0) return;
-    const enough = this.#waiting.length >= ENOUGH_APPENDS || this.#events >= ENOUGH_EVENTS;
-    const wait = enough ? 0 : this.#lastCommit + SPACING_MS - performance.now();
-    if (wait <= 0) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-      void this.#write();
-    } else {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined;
-        void this.#write();
-      }, wait);
+  /** Commits what waits, now. */
+  async close(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#writing !== undefined) {
+      if (this.#writing === undefined) this.#start();
+      await this.#writing;
     }
   }
 
+  /** Commits now, or sets the time for it. */
+  #next(): void {
+    if (this.#writing !== undefined || this.#waiting.length === 0) return;
+    const enough = this.#waiting.length >= ENOUGH_APPENDS || this.#events >= ENOUGH_EVENTS;
+    const wait = enough ? 0 : this.#lastCommit + SPACING_MS - performance.now();
+    if (wait <= 0) this.#start();
+    else this.#timer ??= setTimeout(() => this.#start(), wait);
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#write().finally(() => {
+      this.#lastCommit = performance.now();
+      this.#writing = undefined;
+      this.#next();
+    });
+  }
+
   async #write(): Promise<void> {
-    this.#writing = true;
     let group: Waiting[] | undefined;
     try {
       const results = await this.#sql.write((tx) => {
@@ -80,9 +89,6 @@ export class Appender {
       // Without a group the transaction could not even begin: all that wait share its fate.
       for (const waiting of group ?? this.#take()) await this.#failed(waiting, error);
     }
-    this.#lastCommit = performance.now();
-    this.#writing = false;
-    this.#next();
   }
 
   #take(): Waiting[] {

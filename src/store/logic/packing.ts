@@ -6,6 +6,8 @@ import { pack, textOf } from './events.ts';
 /** Rollouts looked at in one round, and how much text becomes one compressed run: what a reader unpacks at once. */
 const ROUND = 32;
 const PACKED_TEXT = 128 * 1024;
+/** Nothing ended for so long: time to give the freed space back. */
+const IDLE_MS = 5000;
 /** Text replaced by one transaction. */
 const AT_ONCE = 1024 * 1024;
 /** Rows asked for at once; each holds 64 KB or one event at most. */
@@ -26,6 +28,7 @@ export class Packer {
   readonly #sql: Sql;
   readonly #delayMs: number;
   #timer: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #closed = false;
 
@@ -37,11 +40,21 @@ export class Packer {
   /** Something ended. */
   soon(): void {
     if (this.#closed || this.#timer !== undefined) return;
+    clearTimeout(this.#idle);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      void this.run().catch(() => undefined); // nothing is lost: it stays as it was until the next time
+      // When it fails nothing is lost: all stays as it was until the next time.
+      void this.run().then(() => this.#shrinkSoon(), () => undefined);
     }, this.#delayMs);
     this.#timer.unref();
+  }
+
+  /** Freed pages are used again first, so a busy store need not give them back. */
+  #shrinkSoon(): void {
+    if (this.#closed || this.#timer !== undefined) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.#sql.shrink().catch(() => undefined), IDLE_MS);
+    this.#idle.unref();
   }
 
   /** Packs all that has ended. */
@@ -56,6 +69,7 @@ export class Packer {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#idle);
     await this.#working?.catch(() => undefined);
   }
 

@@ -17,7 +17,7 @@ let constructor: typeof DatabaseSync | undefined;
 export function openDatabase(file: string, options: { readonly readOnly: boolean }): DatabaseSync {
   constructor ??= load();
   // Another process (a backup, somebody's shell) may hold the file for a moment: wait for it.
-  return new constructor(file, { readOnly: options.readOnly, timeout: 5000 });
+  return new constructor(file, { readOnly: options.readOnly, timeout: 2000 });
 }
 
 function load(): typeof DatabaseSync {

@@ -1,4 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
+import { int } from '../sql/row.ts';
 import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import { Watchers } from '../sql/watchers.ts';
 import type { SqliteDatabase, SqliteStatement } from './driver.ts';
@@ -14,6 +15,7 @@ const DIALECT: Dialect = {
 
 /** Writers that share one commit at most, so that no commit takes long. */
 const GROUP = 256;
+const SHRINK_PAGES = 2000;
 
 interface Waiting {
   readonly run: (tx: Transaction) => Promise<unknown>;
@@ -72,8 +74,17 @@ export class SqliteSql implements Sql {
   }
 
   async shrink(): Promise<void> {
-    await this.#writing;
-    this.#writer.database.exec('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);');
+    // A few pages at a time: nobody waits long behind it.
+    for (let more = true; more && !this.#closed; ) {
+      more = await this.write(async (tx) => {
+        const free = await tx.get('PRAGMA freelist_count');
+        if (free === undefined || int(free, 'freelist_count') === 0) return false;
+        await tx.all(`PRAGMA incremental_vacuum(${SHRINK_PAGES})`);
+        return true;
+      });
+    }
+    while (this.#writing !== undefined) await this.#writing; // no transaction may be open
+    if (!this.#closed) this.#writer.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { StudioError } from '../../common/errors.ts';
@@ -13,7 +14,7 @@ export type McpEntry = Extract<SubmittedTools, { kind: 'mcp' }>;
 
 export interface ConnectionOptions {
   readonly entry: McpEntry;
-  /** Where a server on stdio runs when its entry does not say. */
+  /** Where a server on stdio runs; a folder that its entry names is taken from here. */
   readonly cwd: string;
   /** What its process sees beside the environment of its entry. */
   readonly env: Readonly<Record<string, string>>;
@@ -139,8 +140,7 @@ export class McpConnection {
       return new ConnectionLost(ending, false);
     }
     if (error instanceof SdkHttpError) {
-      // By the protocol 404 says that the server knows the session no more, so it has not run the call.
-      if (error.status !== 404 || this.#transport.sessionId === undefined) return undefined;
+      if (this.#transport.sessionId === undefined || !isForgotten(error)) return undefined;
       this.#lost = 'the server no longer knows the session (it was restarted, or ended the session)';
       return new ConnectionLost(this.#lost, true);
     }
@@ -155,7 +155,7 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
   const { server } = options.entry;
   if ('url' in server) return new HttpTransport(new URL(server.url), server.headers);
   return new StdioTransport(
-    { command: server.command, args: server.args, env: { ...options.env, ...server.env }, cwd: server.cwd ?? options.cwd },
+    { command: server.command, args: server.args, env: { ...options.env, ...server.env }, cwd: path.resolve(options.cwd, server.cwd ?? '.') },
     options.processGroups, (text) => { options.onLog(text); },
   );
 }
@@ -178,6 +178,11 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
   return new StudioError('unavailable', `${what} did not come up: ${text}.`, {
     cause: error, ...('url' in entry.server ? { mend: `Is it running, and is ${entry.server.url} its address as seen from the worker?` } : {}),
   });
+}
+
+/** By the protocol 404 says that the server knows the session no more, so it has not run the call. Some say it by 400. */
+function isForgotten(error: SdkHttpError): boolean {
+  return error.status === 404 || (error.status === 400 && /session/i.test(error.message));
 }
 
 /** What the SDK keeps of the error behind one of its own. */

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { hashOf } from '../../common/hash.ts';
 import type { ProcessGroups } from '../environment.ts';
 import { ConnectionLost, McpConnection } from './connection.ts';
@@ -65,7 +66,8 @@ export class SharedServer {
     if (this.#connection === promise) this.#connection = undefined;
   }
 
-  #open(): Promise<McpConnection> {
+  async #open(): Promise<McpConnection> {
+    await mkdir(this.#options.cwd, { recursive: true });
     return McpConnection.open({
       entry: this.#entry, cwd: this.#options.cwd, env: this.#options.env, processGroups: this.#options.processGroups,
       // It speaks to all rollouts at once, so to none of them.

@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { hashOf } from '../../common/hash.ts';
+import { isJsonObject } from '../../common/json.ts';
 import type { Json } from '../../common/json.ts';
 import type { ToolOutcome } from '../../rollout/ports.ts';
 import type { Part } from '../../trace/schema.ts';
@@ -15,9 +16,7 @@ export function outcomeOf(result: CallToolResult): ToolOutcome {
   for (const block of result.content) addBlock(block, texts, parts);
   const text = texts.join('\n');
   const structured = result.structuredContent as Json | undefined; // it came out of JSON.parse
-  const response = structured === undefined ? textResponse({ text })
-    : texts.length === 0 || repeats(text, structured) ? jsonResponse({ text: JSON.stringify(structured) })
-      : jsonResponse({ text: JSON.stringify({ text, structured }) });
+  const response = responseOf(texts.length === 0 ? undefined : text, structured);
   return parts.length === 0 ? response : { ...response, parts };
 }
 
@@ -53,6 +52,14 @@ function addBlock(block: ContentBlock, texts: string[], parts: Part[]): void {
       parts.push({ type: 'blob', mime_type: mime, content: resource.blob, ...(modality === undefined ? {} : { modality }) });
     }
   }
+}
+
+function responseOf(text: string | undefined, structured: Json | undefined): ReturnType<typeof textResponse> {
+  if (structured === undefined) return textResponse({ text: text ?? '' });
+  if (text === undefined || repeats(text, structured)) return jsonResponse({ text: JSON.stringify(structured) });
+  // Also the other way round: the text in a member of its own is all there is.
+  if (isJsonObject(structured) && Object.keys(structured).length === 1 && Object.values(structured)[0] === text) return textResponse({ text });
+  return jsonResponse({ text: JSON.stringify({ text, structured }) });
 }
 
 function repeats(text: string, structured: Json): boolean {

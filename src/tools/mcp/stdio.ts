@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
@@ -94,7 +95,9 @@ export class StdioTransport implements Transport {
       // Its last messages and lines have been read.
       child.on('close', done);
       child.on('error', (error: NodeJS.ErrnoException) => {
-        this.#ended(error.code === 'ENOENT' ? 'could not be started: there is no such program' : `could not be started: ${error.message}`);
+        // The same code for a missing program and a missing folder.
+        const missing = existsSync(cwd) ? 'there is no such program' : `there is no folder ${cwd}`;
+        this.#ended(`could not be started: ${error.code === 'ENOENT' ? missing : error.message}`);
         resolve();
       });
     });

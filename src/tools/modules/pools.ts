@@ -55,7 +55,7 @@ export class ModulePools {
     const file = await this.#lay(module.bundle, code);
     const url = pathToFileURL(file).href;
     return new ModulePool({
-      file: module.file, url, mapper: new StackMapper(map, url),
+      file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), mapper: new StackMapper(map, url),
       env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
       watch: this.#watch, onStuck: (text) => { this.#options.onStuck(text); },
     });

@@ -3,14 +3,15 @@
  * It starts once per module and rollout at most, so it imports little.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, Thrown, ThreadStart, ToThread } from './protocol.ts';
-import { guard } from './threadGuards.ts';
-import { CallOutput } from './threadOutput.ts';
-import { encodeJson, encodeResult, ResultError } from './threadResult.ts';
-import { ArgumentsError, checkArguments, readTools, sessionProblem } from './threadTools.ts';
-import type { Tools } from './threadTools.ts';
+import { guard } from './thread/guards.ts';
+import { CallOutput } from './thread/output.ts';
+import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
+import { ArgumentsError, checkArguments, readTools, sessionProblem } from './thread/definitions.ts';
+import type { Tools } from './thread/definitions.ts';
 
 /** What belongs to one operation: found again from its timers and promises. */
 interface Running {
@@ -80,9 +81,12 @@ function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
 }
 
 async function load(): Promise<void> {
-  const { url } = workerData as ThreadStart; // given by our own host
+  const { url, cache } = workerData as ThreadStart; // given by our own host
+  enableCompileCache(cache);
   try {
     exported = await import(url) as Record<string, unknown>;
+    // A thread that is terminated writes nothing itself.
+    flushCompileCache();
     tools = readTools(exported);
     send({ type: 'ready', tools: JSON.stringify(tools.wire), exports: Object.keys(exported), problems: tools.problems });
   } catch (error) {

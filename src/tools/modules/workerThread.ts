@@ -108,7 +108,7 @@ export class WorkerThread implements Watched {
   constructor(options: ThreadOptions, watch: MemoryWatch) {
     this.#options = options;
     this.#watch = watch;
-    const start: ThreadStart = { url: options.url };
+    const start: ThreadStart = { url: options.url, cache: options.cache };
     this.#worker = new Worker(entryUrl('toolThread'), {
       workerData: start,
       env: { ...options.env },

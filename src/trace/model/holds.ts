@@ -12,11 +12,21 @@ export interface Hold {
 export class HoldLog {
   readonly #all: Hold[] = [];
   readonly #bySeq = new Map<number, Hold>();
+  /** By the start whose gate they are at. */
+  readonly #bySpan = new Map<number, Hold[]>();
   readonly #open: Hold[] = [];
   readonly #times = new Intervals();
 
   get all(): readonly Hold[] {
     return this.#all;
+  }
+
+  get(seq: number): Hold | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  of(span: number): readonly Hold[] {
+    return this.#bySpan.get(span) ?? [];
   }
 
   /** Those that stand after the event `seq`. */

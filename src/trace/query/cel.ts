@@ -14,6 +14,11 @@ export interface CelProgram {
   /** Whether it names a variable of the vocabulary in more than its own bare name. */
   readonly aboutSomething: boolean;
   run(environment: QueryEnvironment): CelResult;
+  /**
+   * The records without which it cannot be true, each with a field it looks at: asking whether they are empty is much
+   * cheaper than an evaluation that fails, which is what most events of a trajectory would come to.
+   */
+  readonly needs: readonly { readonly record: 'tool' | 'message'; readonly field: string }[];
 }
 
 export type CelResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string };
@@ -50,7 +55,7 @@ export function compileCel(text: string): Compiled {
     const check = parsed.check();
     if (!check.valid) return { ok: false, problem: problemOf(check.error, text) };
     const limited = shared.parse(withLimits(text, parsed.ast));
-    return { ok: true, program: { type: check.type ?? 'dyn', aboutSomething: parsed.ast.op !== 'id' && namesVariable(parsed.ast), run: (environment) => run(limited, environment) } };
+    return { ok: true, program: { type: check.type ?? 'dyn', aboutSomething: parsed.ast.op !== 'id' && namesVariable(parsed.ast), run: (environment) => run(limited, environment), needs: needsOf(parsed.ast) } };
   } catch (error) {
     return { ok: false, problem: problemOf(error, text) };
   }
@@ -74,8 +79,7 @@ function createEnvironment(): Environment {
     environment.registerOperator(`int ${operator} double: double`, handler);
   }
   environment.registerOperator('double % double', MIXED['%']);
-  environment.registerOperator('double == int', (a: number, b: bigint) => a === Number(b));
-  environment.registerOperator('int == double', (a: bigint, b: number) => Number(a) === b);
+  environment.registerOperator('double == int', (a: number, b: bigint) => a === Number(b)); // and with it its mirror and both !=
   return environment;
 }
 
@@ -135,6 +139,20 @@ function wrongField(node: ASTNode, shadowed: ReadonlySet<string>): CelProblem | 
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/**
+ * In a conjunction every part must be true, and a part that looks into an empty record is not, unless it asks `has`,
+ * branches or loops. Inside anything else (a negation, say) a conjunction may well be false without looking.
+ */
+function needsOf(node: ASTNode, conjunction = true): CelProgram['needs'] {
+  if (node.op === '&&') return conjunction ? operands(node).flatMap((operand) => needsOf(operand)) : [];
+  if (node.op === '||' || node.op === '?:' || node.op === 'call' || isComprehension(node)) return [];
+  if (node.op === '.') {
+    const [owner, field] = node.args;
+    if (owner.op === 'id' && (owner.args === 'tool' || owner.args === 'message')) return [{ record: owner.args, field }];
+  }
+  return operands(node).flatMap((operand) => needsOf(operand, false));
 }
 
 /** A regular expression written out in the text is checked before anything runs. */

@@ -16,7 +16,12 @@ const NOTHING: Values = {};
 export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRecord): QueryEnvironment {
   const state = lazy(() => stateAt(model, seq));
   const event = model.event(seq);
-  const tool = lazy(() => toolSpanOf(model, event));
+  const span = lazy(() => toolSpanOf(model, event));
+  const tool = lazy(() => {
+    const of = span();
+    return of === undefined ? NOTHING : toolValues(model, of, seq);
+  });
+  const message = lazy(() => messageAt(model, event));
   return {
     event: (event ?? NOTHING) as Values, // an event is a record of JSON
     step: model.stepOf(seq)?.index ?? 0,
@@ -27,17 +32,16 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
       return taskValues(task, model.start?.data.task);
     },
     get tool() {
-      const span = tool();
-      return span === undefined ? NOTHING : toolValues(model, span, seq);
+      return tool();
     },
     get message() {
-      return messageAt(model, event);
+      return message();
     },
     get usage() {
       return usageValues(state().usage);
     },
     get world() {
-      return { changes: changesAt(model, event, tool()) };
+      return { changes: changesAt(model, event, span()) };
     },
     get reward() {
       return state().reward;

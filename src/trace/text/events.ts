@@ -18,7 +18,10 @@ export interface Detail {
 export const OVERVIEW: Detail = { full: false, text: 8, value: 4, log: 3 };
 export const WHOLE: Detail = { full: true };
 
-/** Writes one event; what belongs to a tool call is written where the call starts. */
+/**
+ * Writes one event. What a tool gave is written where its call starts, so that calls made at the same time stay
+ * readable; only where something to tell happened inside the call it comes at its end.
+ */
 export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, detail: Detail): void {
   if ('unknown' in event) {
     page.line('?', `${event.kind} ${JSON.stringify(event.data)}`, { most: detail.value, style: 'dim' });
@@ -33,7 +36,14 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
       return;
     case 'tool.start': {
       const span = model.span(event.seq);
-      if (span?.kind === 'tool') writeTool(page, model, span, detail);
+      if (span?.kind !== 'tool') return;
+      writeCall(page, model, span, detail);
+      if (!isEventful(model, span)) writeOutcome(page, model, span, detail);
+      return;
+    }
+    case 'tool.end': {
+      const span = event.span === undefined ? undefined : model.span(event.span);
+      if (span?.kind === 'tool' && span.end === event && isEventful(model, span)) writeOutcome(page, model, span, detail);
       return;
     }
     case 'world.diff':
@@ -77,11 +87,22 @@ function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail):
   if (detail.full && whyNot !== undefined) page.line('', `cannot be trained on: ${whyNot}`, { style: 'dim' });
 }
 
-function writeTool(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
+function writeCall(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
   const { name, raw } = span.start.data;
   const asked = model.argumentsOf(span);
   const text = raw ?? valueText(asked.value, detail.full);
   page.line('→', `${name} ${text}`, { most: detail.value, labelStyle: 'cyan', note: asked.edited ? 'edited' : undefined });
+}
+
+/** Whether an agent ran, or somebody stepped in, between start and end of a call. */
+function isEventful(model: TrajectoryModel, span: ToolSpan): boolean {
+  const { end } = span;
+  if (end === undefined) return false;
+  return model.editsOf(span.seq).length > 0 || model.children(span.seq).some((seq) => model.event(seq)?.kind === 'agent.start')
+    || model.holdsOf(span.seq).some((hold) => hold.seq < end.seq);
+}
+
+function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
   const { end } = span;
   if (end === undefined) {
     page.line('…', model.end === undefined ? 'not answered yet' : 'never answered', { style: 'yellow' });
@@ -100,6 +121,7 @@ function writeToolEnd(page: Page, model: TrajectoryModel, span: ToolSpan, end: E
     injected === undefined ? undefined : `injected by ${injected}`,
     cut === undefined ? undefined : `${cut} bytes cut`,
     result?.edited === true ? 'edited' : undefined,
+    isEventful(model, span) ? `of ${span.start.data.name}` : undefined,
   ].filter((part) => part !== undefined).join(', ');
   const answer = result === undefined ? undefined : valueText(result.value, detail.full);
   if (error !== undefined) {
@@ -144,7 +166,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       writeScore(page, event, detail);
       return;
     case 'hold': {
-      const hold = model.holds.find((candidate) => candidate.seq === event.seq);
+      const hold = model.hold(event.seq);
       const held = hold?.release === undefined ? 'still held' : `${durationText(hold.release.data.held_ms)}, then ${hold.release.data.how}${hold.release.data.by === undefined ? '' : ` by ${hold.release.data.by}`}`;
       page.line('held', `${event.data.side} the call: ${event.data.why}${event.data.breakpoint === undefined ? '' : ` ${event.data.breakpoint}`}${event.data.by === undefined ? '' : ` by ${event.data.by}`}`, { labelStyle: 'yellow', note: held });
       return;

@@ -48,11 +48,15 @@ export class Page {
     this.#lines.push(line);
   }
 
-  /** A rule with a title, preceded by an empty line. */
+  /** A rule with a title and facts, preceded by an empty line. Facts that do not fit stand below. */
   heading(title: string, facts: readonly string[] = []): void {
-    const rest = facts.length === 0 ? '' : ` ${oneLine(facts.join(' · '))} `;
-    const fill = Math.max(2, this.#width - columns(title) - columns(rest) - 4);
-    this.#lines.push('', `${this.#paint(oneLine(title), 'bold')} ${this.#paint('──', 'dim')}${this.#paint(rest, 'dim')}${this.#paint('─'.repeat(fill), 'dim')}`);
+    const head = oneLine(title);
+    const told = facts.length === 0 ? '' : ` ${oneLine(facts.join(' · '))} `;
+    const inRule = columns(head) + columns(told) + 5 <= this.#width;
+    const rest = inRule ? told : '';
+    const fill = Math.max(0, this.#width - columns(head) - columns(rest) - 3);
+    this.#lines.push('', `${this.#paint(head, 'bold')} ${this.#paint('──', 'dim')}${this.#paint(rest, 'dim')}${this.#paint('─'.repeat(fill), 'dim')}`);
+    if (!inRule) this.facts(facts.map((text) => ({ text, style: 'dim' })));
   }
 
   /** A label and its text. */
@@ -70,9 +74,9 @@ export class Page {
   }
 
   #note(note: string, used: number, room: number): void {
-    const text = this.#paint(oneLine(note), 'dim');
-    if (used + 2 + columns(note) <= room) this.#lines.push(`${this.#lines.pop() ?? ''}${GAP}${text}`);
-    else this.#lines.push(`${' '.repeat(LABEL)}${GAP}${text}`);
+    const text = oneLine(note);
+    if (used + 2 + columns(text) <= room) this.#lines.push(`${this.#lines.pop() ?? ''}${GAP}${this.#paint(text, 'dim')}`);
+    else for (const line of wrap(text, room)) this.#lines.push(`${' '.repeat(LABEL)}${GAP}${this.#paint(line, 'dim')}`);
   }
 
   text(): string {

@@ -98,9 +98,12 @@ export class HeldRollout {
     this.#spool?.resume(durable);
   }
 
+  /** Resolves when what the command led to is stored. */
   async command(command: Command): Promise<{ seq?: number }> {
     const handle = await this.#ready.promise;
-    return handle.command(command);
+    const done = await handle.command(command);
+    await this.#spool?.flushed();
+    return done;
   }
 
   setLost(lost: boolean): void {

@@ -8,6 +8,7 @@ import { StudioError } from '../../common/errors.ts';
 import { BEAT_SECONDS, FENCE_SECONDS, LEASE_SECONDS, PROTOCOL, serverToWorker } from '../../protocol/worker.ts';
 import type { ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
 import type { ServerAddress } from './address.ts';
+import type { FrameLog } from './frameLog.ts';
 
 export type Welcome = Extract<ServerToWorker, { type: 'welcome' }>;
 type Hello = Extract<WorkerFrame, { type: 'hello' }>;
@@ -20,8 +21,10 @@ export interface SessionOptions {
   readonly slots: number;
   /** How long the server may be gone; absent: the lease it told. */
   readonly giveUpSeconds?: number | undefined;
-  /** For tests. */
-  readonly fenceSeconds?: number;
+  /** How long it may be silent before no new effect is started; absent: 20 s. */
+  readonly fenceSeconds?: number | undefined;
+  /** Sees every frame, sent and received. */
+  readonly frameLog?: FrameLog | undefined;
 }
 
 export interface SessionHandlers {
@@ -85,6 +88,7 @@ export class Session {
   sendText(frame: string): boolean {
     if (!this.#welcomed || this.#socket === undefined) return false;
     this.#socket.send(frame);
+    this.#options.frameLog?.(frame);
     return true;
   }
 
@@ -117,6 +121,8 @@ export class Session {
     const socket = new WebSocket(`${address.origin.replace(/^http/, 'ws')}/v1/worker`, {
       headers: { authorization: `Bearer ${token}` },
       perMessageDeflate: false,
+      // Masks keep pages in browsers from forging frames to proxies; between our own processes they only cost time.
+      generateMask: (mask) => void mask.fill(0),
       skipUTF8Validation: true,
       handshakeTimeout: HANDSHAKE_MS,
     });
@@ -162,7 +168,9 @@ export class Session {
   #receive(data: unknown): void {
     let frame: ServerToWorker;
     try {
-      frame = serverToWorker.parse(JSON.parse(String(data)));
+      const text = String(data);
+      this.#options.frameLog?.(text);
+      frame = serverToWorker.parse(JSON.parse(text));
     } catch (error) {
       this.#giveUp(`The server sent a frame that this worker does not understand: ${textOf(error)}`);
       return;

@@ -1,8 +1,8 @@
 /** Has spools flushed together, a moment after the first of them had something: one timer for all, none per event. */
 import type { Spool } from './spool.ts';
 
-/** A step's events come within few milliseconds of each other; together they are one frame and one commit. */
-const SOON_MS = 5;
+/** Events of a step that come within this time are one frame and one commit. Whoever waits for the server flushes at once. */
+const SOON_MS = 15;
 
 export class Flusher {
   #waiting = new Set<Spool>();

@@ -17,7 +17,7 @@ export function batchTests(subject: Subject): void {
       await assert.rejects(store.createBatch({ ...spec, submission: shaOf('other') }), conflict);
       const record = await store.batch(spec.id);
       assert.equal(record?.row.state, 'open');
-      assert.deepEqual(record?.spec, spec);
+      assert.deepEqual(record.spec, spec);
       assert.deepEqual((await eventsOf(store, spec.id)).map(({ seq, kind }) => [seq, kind]), [[1, 'batch.start']]);
       assert.equal(await store.batch('b-none'), undefined);
     });
@@ -103,8 +103,7 @@ export function batchTests(subject: Subject): void {
       await store.seal(spec.id);
       await store.seal(spec.id);
       const row = (await store.batch(spec.id))?.row;
-      assert.equal(row?.state, 'ended');
-      assert.equal(row?.reason, 'done');
+      assert.deepEqual([row?.state, row?.reason], ['ended', 'done']);
       assert.deepEqual((await eventsOf(store, spec.id)).map(({ kind }) => kind), ['batch.start', 'batch.end']);
       await assert.rejects(store.setPaused(spec.id, true), conflict);
       await assert.rejects(store.stop(spec.id, 'late'), conflict);
@@ -148,7 +147,7 @@ export function batchTests(subject: Subject): void {
       assert.deepEqual((await store.batch(batch))?.breakpoints, [{ id: 'x', when: 'tool.name == "\0"' }]);
       const claims = await Promise.all([store.claim(batch, 'x\0', one!.rollout), subject.other().claim(batch, 'x\0', two!.rollout)]);
       assert.deepEqual(claims.toSorted(), [false, true]);
-      const winner = claims[0] === true ? one! : two!;
+      const winner = claims[0] ? one! : two!;
       assert.equal(await store.claim(batch, 'x\0', winner.rollout), true, 'who asks again, because the answer was lost, gets it again');
       assert.equal(await store.claim(batch, 'y', two!.rollout), true);
     });
@@ -188,7 +187,7 @@ export function batchTests(subject: Subject): void {
       await store.seal(spec.id);
       const row = (await store.batch(spec.id))?.row;
       assert.equal(row?.state, 'ended');
-      assert.deepEqual([row?.counts.passed, row?.counts.failed, row?.counts.queued, row?.counts.running, row?.steps], [2, 1, 1, 0, 6]);
+      assert.deepEqual([row.counts.passed, row.counts.failed, row.counts.queued, row.counts.running, row.steps], [2, 1, 1, 0, 6]);
       assert.equal((await eventsOf(store, long.rollout)).length, long.events.length);
       const { batch } = await openBatch(store, 1);
       await assert.rejects(store.importRollouts(batch, [as(0, 1, true)]), conflict);

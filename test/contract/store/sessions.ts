@@ -139,7 +139,7 @@ export function sessionTests(subject: Subject): void {
 
     it('has one secret key', async () => {
       const keys = await Promise.all([subject.store().secretKey(), subject.other().secretKey()]);
-      assert.match(keys[0] ?? '', /^[0-9a-f]{64}$/);
+      assert.match(keys[0], /^[0-9a-f]{64}$/);
       assert.equal(keys[0], keys[1]);
       assert.equal(await subject.store().secretKey(), keys[0]);
     });

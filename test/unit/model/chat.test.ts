@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toChatMessages } from '../../../src/model/chat/messages.ts';
+import { toChatMessages, toChatText } from '../../../src/model/chat/messages.ts';
 import { AnswerBuilder } from '../../../src/model/chat/answer.ts';
 import { cutOffCall } from '../../../src/model/chat/cutOffCall.ts';
 import { Dialect } from '../../../src/model/chat/dialect.ts';
@@ -8,6 +8,7 @@ import { prepareRequest } from '../../../src/model/chat/request.ts';
 import { EventStreamReader } from '../../../src/model/http/sse.ts';
 import { retryAfterMs } from '../../../src/model/http/retryAfter.ts';
 import { byAffinity, locate, shownEndpoint } from '../../../src/model/endpoint.ts';
+import type { JsonObject } from '../../../src/common/json.ts';
 import type { Message, ModelRequest } from '../../../src/rollout/ports.ts';
 import type { Part } from '../../../src/trace/schema.ts';
 import { chunk, usageChunk } from '../../support/endpoint.ts';
@@ -46,6 +47,18 @@ describe('toChatMessages', () => {
     );
     assert.deepEqual(chat.map((entry) => entry.role), ['tool', 'tool', 'user', 'user']);
     assert.deepEqual(chat[2]?.content, [{ type: 'text', text: 'From the tool call a:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }]);
+  });
+
+  it('gives the same as text, again and again, whatever names reasoning has', () => {
+    const messages = [
+      message(1, 'system', text('Be "brief".')),
+      message(2, 'assistant', { type: 'reasoning', content: 'hm' }, { type: 'tool_call', id: 'a', name: 'f', arguments: {} }),
+      message(3, 'tool', { type: 'tool_call_response', id: 'a', response: 'one' }, PNG),
+      message(4, 'user', text('go on')),
+    ];
+    for (const names of [['reasoning'], ['reasoning'], [], ['reasoning', 'reasoning_content']] as const) {
+      assert.deepEqual(JSON.parse(toChatText(messages, names)), toChatMessages(messages, names));
+    }
   });
 
   it('sends arguments that could not be parsed as JSON all the same, for templates parse them', () => {
@@ -154,10 +167,15 @@ describe('prepareRequest', () => {
   };
 
   it('sends what the endpoint takes', () => {
-    assert.deepEqual(prepareRequest(request, new Dialect()).body, {
+    assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect()).body), {
       model: 'm', messages: [{ role: 'user', content: 'hi' }], temperature: 0.5, max_tokens: 9, seed: 5, stream: true,
       stream_options: { include_usage: true }, return_token_ids: true, logprobs: true, top_k: 3,
     });
+  });
+
+  it('lets `extra` win over everything', () => {
+    const body = JSON.parse(prepareRequest({ ...request, tools: [], sampling: { temperature: 1, extra: { temperature: 0, model: 'other', tools: [] } } }, new Dialect()).body) as JsonObject;
+    assert.deepEqual([body['temperature'], body['model'], body['tools']], [0, 'other', []]);
   });
 
   it('leaves out what was refused by name', () => {
@@ -166,7 +184,7 @@ describe('prepareRequest', () => {
     assert.equal(dialect.learn("Unrecognized request argument supplied: return_token_ids", sent), true);
     assert.equal(dialect.learn("'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", sent), true);
     assert.equal(dialect.learn('the moon is full', sent), false);
-    const { body } = prepareRequest(request, dialect);
+    const body = JSON.parse(prepareRequest(request, dialect).body) as JsonObject;
     assert.equal('return_token_ids' in body || 'max_tokens' in body, false);
     assert.equal(body['max_completion_tokens'], 9);
   });
@@ -174,8 +192,9 @@ describe('prepareRequest', () => {
   it('asks for a whole answer when the sampling says so', () => {
     const prepared = prepareRequest({ ...request, sampling: { extra: { stream: false } } }, new Dialect());
     assert.equal(prepared.streamed, false);
-    assert.equal(prepared.body['stream'], false);
-    assert.equal('stream_options' in prepared.body, false);
+    const body = JSON.parse(prepared.body) as JsonObject;
+    assert.equal(body['stream'], false);
+    assert.equal('stream_options' in body, false);
   });
 });
 

@@ -47,10 +47,9 @@ describe('a fork', () => {
       assert.equal(child.model.requests.length, 4 - completed(events.slice(0, cut), 'model.end'), `model calls, cut at ${cut}`);
       assert.equal(child.tools.calls.length, 2 - events.slice(0, cut).filter((event) => event.kind === 'tool.end' && nameOf(events, event) === 'rate').length, `tool calls, cut at ${cut}`);
       assert.equal(child.world.value, 7, `the world, cut at ${cut}`);
-      const [start] = child.recorder.events;
-      assert.equal(start!.kind, 'rollout.start');
-      assert.equal(start!.seq, cut + 1);
-      assert.deepEqual(start!.kind === 'rollout.start' && start.data.fork, { rollout: 'r1', seq: cut });
+      const start = child.recorder.of('rollout.start')[0]!;
+      assert.equal(start.seq, cut + 1);
+      assert.deepEqual(start.data.fork, { rollout: 'r1', seq: cut });
       assert.ok(!kinds(child.recorder.events).includes('log'), 'nothing to be told');
     }
   });
@@ -136,7 +135,7 @@ describe('a fork', () => {
     assert.equal(child.tools.calls.length, 0);
     assert.deepEqual(child.model.requests[0]!.messages[0]!.parts, [{ type: 'text', content: 'Be brief.' }]);
     assert.equal(child.recorder.of('log').length, 1);
-    assert.match(String(child.recorder.of('log')[0]!.data.text), /in their order/);
+    assert.match(child.recorder.logs[0]!, /in their order/);
     assert.equal(end(stream).status, 'done');
   });
 
@@ -148,7 +147,7 @@ describe('a fork', () => {
     await parent.run();
     const child = kit({ ...parts(), job: { rollout: 'r2', fork: { rollout: 'r1', seq: 10 } }, after: { events: parent.stream().slice(0, 10), blobs: new Map() } });
     assert.equal(end(await child.run()).status, 'done');
-    assert.match(String(child.recorder.of('log')[0]!.data.text), /fresh sessions of browse/);
+    assert.match(child.recorder.logs[0]!, /fresh sessions of browse/);
   });
 
   it('refuses an edit that cannot be made', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
+import { ClassedError } from '../../../src/trace/classedError.ts';
 import type { Breakpoint } from '../../../src/protocol/commands.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { end, kinds, kit, ScriptedModel, ScriptedTools, submission, type Kit, type KitOptions } from '../../support/rolloutKit.ts';
@@ -88,7 +89,7 @@ describe('a breakpoint', () => {
     const none = { holdPermits: { take: () => false, give: () => { given++; } } };
     const one = run({ job: { breakpoints: [TOOL] }, ports: none });
     assert.ok(!kinds(await one.run()).includes('hold'));
-    assert.match(String(one.recorder.of('log')[0]!.data.text), /did not hold/);
+    assert.match(one.recorder.logs[0]!, /did not hold/);
     const other = run({ job: { breakpoints: [TOOL] }, ports: { holdPermits: { take: () => true, give: () => { given++; } } } });
     const done = other.run();
     await heldAt(other);
@@ -100,7 +101,7 @@ describe('a breakpoint', () => {
   it('that cannot be read is told and holds nothing', async () => {
     const one = run({ job: { breakpoints: [{ ...TOOL, when: 'tool.name ==' }] } });
     assert.equal(end(await one.run()).status, 'done');
-    assert.match(String(one.recorder.of('log')[0]!.data.text), /No breakpoint is set/);
+    assert.match(one.recorder.logs[0]!, /No breakpoint is set/);
   });
 
   it('goes on by itself after the hold limit', async () => {
@@ -133,7 +134,7 @@ describe('a held rollout', () => {
     await one.command('release');
     const { status, totals } = end(await done);
     assert.equal(status, 'done');
-    assert.ok(totals.held_ms >= 240 && totals.ms! < 150, JSON.stringify(totals));
+    assert.ok(totals.held_ms! >= 240 && totals.ms! < 150, JSON.stringify(totals));
   });
 
   it('takes edited arguments, and is touched', async () => {
@@ -197,7 +198,7 @@ describe('a held rollout', () => {
     const events = await done;
     const injected = events.find((event) => event.seq === seq)!;
     assert.deepEqual([injected.kind, (injected.data as { origin: string }).origin], ['message', 'given']);
-    assert.deepEqual(one.model.requests[1]!.messages.slice(3).map((message) => [message.role, message.parts[0]!.type === 'text' ? message.parts[0].content : 42]), [
+    assert.deepEqual(one.model.requests[1]!.messages.slice(3).map(({ role, parts: [part] }) => [role, part?.type === 'text' ? part.content : 42]), [
       ['tool', 42], ['user', 'hurry'], ['user', 'now'],
     ]);
     assert.equal(end(events).touched, true);
@@ -231,6 +232,21 @@ describe('a held rollout', () => {
     await done;
     await assert.rejects(one.command('release'), conflict);
     await assert.rejects(one.command('cancel'), conflict);
+  });
+
+  it('ends with its hold when a call beside it ends the try', async () => {
+    const model = new ScriptedModel([{ calls: [{ name: 'die' }, { name: 'times' }] }]);
+    let die = (): void => undefined;
+    const tools = new ScriptedTools({ times: { run: () => 1 }, die: { run: () => new Promise((_resolve, reject) => { die = () => reject(new ClassedError('infrastructure', 'dead')); }) } });
+    const one = kit({ model, tools, job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    await new Promise((resolve) => setImmediate(resolve));
+    die();
+    const events = await done;
+    assert.equal(end(events).status, 'infrastructure');
+    assert.deepEqual(kinds(events).filter((kind) => kind === 'hold' || kind === 'release'), ['hold', 'release']);
+    assert.equal(tools.calls.filter((call) => call.name === 'times').length, 0);
   });
 
   it('is held at one gate at a time', async () => {
@@ -287,6 +303,18 @@ describe('a pause', () => {
     } } });
     await one.run();
     await assert.rejects(hold!, conflict);
+  });
+
+  it('or a loss of the server told before the rollout began counts', async () => {
+    const one = run();
+    one.rollout.setLost(true);
+    one.rollout.setBreakpoints([], true);
+    const done = one.run();
+    assert.equal((await heldAt(one)).data.why, 'pause');
+    one.rollout.setBreakpoints([], false);
+    assert.equal((await heldAt(one, 2)).data.why, 'lost_server');
+    one.rollout.setLost(false);
+    assert.equal(end(await done).status, 'done');
   });
 
   it('while the server is lost no effect begins', async () => {

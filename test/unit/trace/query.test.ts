@@ -114,6 +114,17 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(compileCondition('reward > 0.5').matches(environmentOf(desk, 1)), { matched: false, why: 'null > double does not go' });
   });
 
+  it('asks for what it needs before it evaluates, without a change to what it selects', () => {
+    const all = desk.last;
+    assert.equal(select('has(tool.error) || step >= 0').length, all);
+    assert.equal(select('event.kind == "tool.end" ? tool.ms > 0.0 : true').length, all);
+    assert.deepEqual(select('step > 90 && tool.name == "x"'), []);
+    assert.equal(select('!(step > 90 && tool.name == "x")').length, all);
+    assert.equal(select('(step > 90 && tool.name == "x") == false').length, all);
+    assert.deepEqual(select('[1].exists(x, x == 2 && tool.name == "x") || true').length, all);
+    assert.deepEqual(select('size(tool.name) == 11 && message.role == "tool"'), ['10 message', '11 tool.end']);
+  });
+
   it('finds words anywhere, in any case, and phrases as they stand', () => {
     assert.deepEqual(select('LIMIT reached'), ['17 message', '18 tool.end', '23 message', '26 rollout.end']);
     assert.deepEqual(select('"limit reached"'), ['17 message', '18 tool.end']);

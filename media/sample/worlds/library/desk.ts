@@ -29,6 +29,13 @@ const FREE_COPIES = `SELECT id FROM copies WHERE book_id = ?
   AND NOT EXISTS (SELECT 1 FROM loans WHERE copy_id = copies.id AND returned IS NULL)
   AND NOT EXISTS (SELECT 1 FROM holds WHERE copy_id = copies.id AND status = 'ready') ORDER BY id`;
 
+/** A rule says no. */
+class NotAllowed extends Error {
+  constructor(why: string) {
+    super(`Not allowed: ${why}.`);
+  }
+}
+
 export class Desk {
   readonly #db: Database;
 
@@ -70,8 +77,8 @@ export class Desk {
 
   renew(loanId: string) {
     const loan = this.#openLoan(loanId);
-    if (loan.renewals >= MAX_RENEWALS) throw notAllowed(`"${loan.title}" was renewed ${loan.renewals} times already; ${MAX_RENEWALS} is the limit`);
-    if (this.#nextHold(loan.book_id) !== undefined) throw notAllowed(`another member waits for "${loan.title}"`);
+    if (loan.renewals >= MAX_RENEWALS) throw new NotAllowed(`"${loan.title}" was renewed ${loan.renewals} times already; ${MAX_RENEWALS} is the limit`);
+    if (this.#nextHold(loan.book_id) !== undefined) throw new NotAllowed(`another member waits for "${loan.title}"`);
     const due = addDays(loan.due > TODAY ? loan.due : TODAY, RENEWAL_DAYS);
     this.#db.run('UPDATE loans SET due = ?, renewals = renewals + 1 WHERE id = ?', due, loanId);
     return { loan_id: loanId, title: loan.title, due, renewals: loan.renewals + 1 };
@@ -81,12 +88,12 @@ export class Desk {
     const member = this.#member(memberId);
     const book = this.#book(bookId);
     const owed = this.#owed(memberId);
-    if (member.card_expires < TODAY) throw notAllowed(`the card of ${member.name} expired on ${member.card_expires}`);
-    if (owed >= FINE_LIMIT_CENTS) throw notAllowed(`${member.name} owes ${euros(owed)}; from ${euros(FINE_LIMIT_CENTS)} on nothing can be borrowed`);
-    if (this.loansOf(memberId).length >= MAX_LOANS) throw notAllowed(`${member.name} has ${MAX_LOANS} loans, which is the limit`);
+    if (member.card_expires < TODAY) throw new NotAllowed(`the card of ${member.name} expired on ${member.card_expires}`);
+    if (owed >= FINE_LIMIT_CENTS) throw new NotAllowed(`${member.name} owes ${euros(owed)}; from ${euros(FINE_LIMIT_CENTS)} on nothing can be borrowed`);
+    if (this.loansOf(memberId).length >= MAX_LOANS) throw new NotAllowed(`${member.name} has ${MAX_LOANS} loans, which is the limit`);
     const ready = this.#db.get<{ id: string; copy_id: string }>("SELECT id, copy_id FROM holds WHERE book_id = ? AND member_id = ? AND status = 'ready'", bookId, memberId);
     const copyId = ready?.copy_id ?? this.#db.get<{ id: string }>(FREE_COPIES, bookId)?.id;
-    if (copyId === undefined) throw notAllowed(`no copy of "${book.title}" is free; a hold can be placed`);
+    if (copyId === undefined) throw new NotAllowed(`no copy of "${book.title}" is free; a hold can be placed`);
     const due = addDays(TODAY, LOAN_DAYS);
     return this.#db.atomically(() => {
       const loanId = this.#db.insert('loans', { copy_id: copyId, member_id: memberId, borrowed: TODAY, due, renewals: 0, returned: null });
@@ -117,10 +124,10 @@ export class Desk {
     const member = this.#member(memberId);
     const book = this.#book(bookId);
     const active = this.#db.all<{ book_id: string }>("SELECT book_id FROM holds WHERE member_id = ? AND status IN ('waiting', 'ready')", memberId);
-    if (active.some((hold) => hold.book_id === bookId)) throw notAllowed(`${member.name} has a hold on "${book.title}" already`);
-    if (active.length >= MAX_HOLDS) throw notAllowed(`${member.name} has ${MAX_HOLDS} holds, which is the limit`);
-    if (this.loansOf(memberId).some((loan) => loan.book_id === bookId)) throw notAllowed(`${member.name} has "${book.title}" on loan`);
-    if (this.#db.all(FREE_COPIES, bookId).length > 0) throw notAllowed(`a copy of "${book.title}" is free; it can be checked out`);
+    if (active.some((hold) => hold.book_id === bookId)) throw new NotAllowed(`${member.name} has a hold on "${book.title}" already`);
+    if (active.length >= MAX_HOLDS) throw new NotAllowed(`${member.name} has ${MAX_HOLDS} holds, which is the limit`);
+    if (this.loansOf(memberId).some((loan) => loan.book_id === bookId)) throw new NotAllowed(`${member.name} has "${book.title}" on loan`);
+    if (this.#db.all(FREE_COPIES, bookId).length > 0) throw new NotAllowed(`a copy of "${book.title}" is free; it can be checked out`);
     const position = this.#count("SELECT count(*) AS n FROM holds WHERE book_id = ? AND status = 'waiting'", bookId) + 1;
     const holdId = this.#db.insert('holds', { book_id: bookId, member_id: memberId, placed: TODAY, status: 'waiting', copy_id: null });
     return { hold_id: holdId, title: book.title, position };
@@ -129,7 +136,7 @@ export class Desk {
   payFine(fineId: string) {
     const fine = this.#db.get<Fine>('SELECT * FROM fines WHERE id = ?', fineId);
     if (fine === undefined) throw new Error(`There is no fine ${fineId}.`);
-    if (fine.paid !== null) throw notAllowed(`fine ${fineId} was paid on ${fine.paid}`);
+    if (fine.paid !== null) throw new NotAllowed(`fine ${fineId} was paid on ${fine.paid}`);
     this.#db.run('UPDATE fines SET paid = ? WHERE id = ?', TODAY, fineId);
     return { fine_id: fineId, paid: euros(fine.cents), still_owed: euros(this.#owed(fine.member_id)) };
   }
@@ -166,10 +173,6 @@ export class Desk {
   #count(sql: string, value: string): number {
     return this.#db.get<{ n: number }>(sql, value)?.n ?? 0;
   }
-}
-
-function notAllowed(why: string): Error {
-  return new Error(`Not allowed: ${why}.`);
 }
 
 /** Days are `YYYY-MM-DD`, which compare as text. */

@@ -6,8 +6,8 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StudioError } from '../common/errors.ts';
-import type { ServerFile } from '../protocol/serverFile.ts';
+import { StudioError } from '../../common/errors.ts';
+import type { ServerFile } from '../../protocol/serverFile.ts';
 import { readServerFile } from './serverFile.ts';
 
 const SQLITE_BUSY = 5;

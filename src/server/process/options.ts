@@ -1,6 +1,6 @@
 /** The server's command line. */
 import { parseArgs } from 'node:util';
-import { errorText, StudioError } from '../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 
 export interface ServerOptions {
   /** A folder, or `postgres://…`. */

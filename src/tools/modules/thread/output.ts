@@ -1,5 +1,5 @@
 /** In the thread: what user code prints, by call. */
-import { FLOOD_CHARS, PRINT_CHARS } from './limits.ts';
+import { FLOOD_CHARS, PRINT_CHARS } from '../limits.ts';
 
 export type Printed = ['out' | 'err', string];
 

@@ -1,4 +1,9 @@
-/** In the thread: what user code could do to its thread and to the worker, turned into something that can be told. */
+/**
+ * In the thread: what user code could do to its thread and to the worker, turned into something that can be told.
+ *
+ * Guards against accidents only. A process that a tool starts can still kill the worker, as can running out of memory
+ * in one large step: then the worker is dead and another one resumes its rollouts.
+ */
 import { syncBuiltinESMExports } from 'node:module';
 
 export interface Guards {
@@ -30,10 +35,22 @@ export function guard(guards: Guards): (code: number) => never {
 }
 
 function printer(print: (text: string) => void): typeof process.stdout.write {
+  let within = false;
   return (chunk: string | Uint8Array, encoding?: BufferEncoding | ((error?: Error | null) => void), done?: (error?: Error | null) => void): boolean => {
     print(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     const callback = typeof encoding === 'function' ? encoding : done;
-    if (callback !== undefined) queueMicrotask(() => { callback(); });
+    if (callback === undefined) return true;
+    // At once, for a loop that prints without end would pile them up; later only for one that writes again.
+    if (within) {
+      queueMicrotask(() => { callback(); });
+      return true;
+    }
+    within = true;
+    try {
+      callback();
+    } finally {
+      within = false;
+    }
     return true;
   };
 }

@@ -1,6 +1,6 @@
 /** In the thread: what a tool returned, as text that can leave the thread. */
-import type { Reply } from '../sdk.ts';
-import { KEPT_BYTES } from './limits.ts';
+import type { Reply } from '../../sdk.ts';
+import { KEPT_BYTES } from '../limits.ts';
 
 const REPLY = Symbol.for('rollout-studio.reply');
 

@@ -1,7 +1,7 @@
 /** In the thread: the tools a module or a world defines. */
-import type { JsonObject } from '../../common/json.ts';
-import type { ToolDefinition, WorldSession } from '../sdk.ts';
-import type { WireTool } from './protocol.ts';
+import type { JsonObject } from '../../../common/json.ts';
+import type { ToolDefinition, WorldSession } from '../../sdk.ts';
+import type { WireTool } from '../protocol.ts';
 
 const TOOL = Symbol.for('rollout-studio.tool');
 /** What model APIs take as a function's name. */

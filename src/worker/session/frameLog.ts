@@ -1,0 +1,17 @@
+/**
+ * A worker's frames as JSON Lines, for whoever debugs the protocol: every frame sent and received, on disk before the
+ * call returns, so that also a killed worker leaves what it was told. Off unless `ROLLOUT_FRAME_LOG` names a folder.
+ */
+import { mkdirSync, openSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+export type FrameLog = (frame: string) => void;
+
+export function openFrameLog(folder: string | undefined, worker: string): FrameLog | undefined {
+  if (folder === undefined || folder === '') return undefined;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = openSync(path.join(folder, `${worker}.jsonl`), 'a', 0o600);
+  return (frame) => {
+    writeSync(file, `${frame}\n`);
+  };
+}

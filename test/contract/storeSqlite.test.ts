@@ -1,0 +1,170 @@
+/** What only SQLite can go through: the death of its process, a full disk, a damaged or foreign file. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { StudioError } from '../../src/common/errors.ts';
+import { RowBlobs } from '../../src/store/blobs/rowBlobs.ts';
+import { openStore } from '../../src/store/open.ts';
+import { openDatabase } from '../../src/store/sqlite/driver.ts';
+import { SqliteSql } from '../../src/store/sqlite/sqliteSql.ts';
+import { SqlStore } from '../../src/store/sqlStore.ts';
+import { eventsOf, logLine, logLines, newBatch, newSession, openBatch, tasks } from '../support/trajectories.ts';
+
+const WRITER = fileURLToPath(new URL('../support/storeWriter.ts', import.meta.url));
+
+describe('SQLite store', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-sqlite-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('has all that was acknowledged after its process was killed, again and again', async (t) => {
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e6));
+    t.diagnostic(`SEED=${seed}`);
+    const place = path.join(folder, 'killed');
+    const store = await openStore(place);
+    const { batch } = await openBatch(store, 30, { attempts: 1 });
+    await store.close();
+    const acknowledged = new Map<string, number>();
+    for (let round = 0, more = true; more; round++) {
+      const writer = spawn(process.execPath, [WRITER, place, batch], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const exited = once(writer, 'exit');
+      // Three deaths at seeded moments, then the rest undisturbed.
+      const deadline = round < 3 ? 40 + ((seed * (round + 7)) % 400) : Infinity;
+      let lines = 0;
+      for await (const line of readline.createInterface({ input: writer.stdout })) {
+        const [rollout = '', last] = line.split(' ');
+        acknowledged.set(rollout, Number(last));
+        if (++lines === deadline) writer.kill('SIGKILL');
+      }
+      const [code, signal] = (await exited) as [number | null, string | null];
+      assert.ok(signal === 'SIGKILL' || code === 0, `the writer ended with ${String(code)}`);
+      more = signal === 'SIGKILL';
+      const reopened = await openStore(place);
+      for (const [rollout, last] of acknowledged) {
+        const row = (await reopened.rollout(rollout))?.row;
+        assert.ok(row !== undefined && row.last >= last, `acknowledged up to ${last}, there up to ${String(row?.last)}`);
+        const events = await eventsOf(reopened, rollout);
+        assert.deepEqual(events.map(({ seq }) => seq), Array.from({ length: row.last }, (_, n) => n + 1));
+        const end = row.state === 'ended' ? events.pop() : undefined;
+        assert.deepEqual(events, logLines(1, events.length, 300));
+        assert.equal(end?.kind, row.state === 'ended' ? 'rollout.end' : undefined);
+      }
+      if (!more) {
+        const row = (await reopened.batch(batch))?.row;
+        assert.deepEqual([row?.state, row?.counts.passed], ['ended', 30]);
+      }
+      await reopened.close();
+    }
+    assert.equal(acknowledged.size, 30);
+  });
+
+  it('answers `full` on a full disk, loses nothing, and goes on when there is space', async () => {
+    const place = path.join(folder, 'full');
+    const prepared = await openStore(place);
+    const { session } = await openBatch(prepared, 2, { attempts: 1 });
+    const [one, two] = await prepared.lease(session, 2);
+    await prepared.close();
+
+    const writer = openDatabase(path.join(place, 'store.db'), { readOnly: false });
+    const limit = (pages: number): void => writer.exec(`PRAGMA max_page_count = ${pages}`);
+    writer.exec('PRAGMA synchronous = FULL');
+    const sql = new SqliteSql(writer, openDatabase(path.join(place, 'store.db'), { readOnly: true }), place);
+    const store = new SqlStore(sql, new RowBlobs(sql), { name: place, leaseMs: 30_000, packDelayMs: 60_000 });
+    limit(80);
+    let durable = 0;
+    for (;;) {
+      const results = await Promise.all([one!, two!].map(({ rollout, epoch }) => store.append({ rollout, epoch, from: durable + 1, events: logLines(durable + 1, 10, 1000) })));
+      if (results.every(({ ok }) => ok)) {
+        durable += 10;
+        continue;
+      }
+      for (const result of results) {
+        if (!result.ok) assert.deepEqual([result.code, result.durable], ['full', durable]);
+      }
+      break;
+    }
+    assert.ok(durable > 0);
+    await assert.rejects(store.blobs.put('0'.repeat(64), Buffer.alloc(0)), (error) => StudioError.is(error, 'usage'));
+    await assert.rejects(store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }), (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /gc/.test(error.mend ?? ''));
+    for (const { rollout } of [one!, two!]) {
+      const { last } = (await store.rollout(rollout))!.row;
+      assert.deepEqual(await eventsOf(store, rollout), logLines(1, last, 1000));
+    }
+    limit(100_000);
+    for (const { rollout, epoch } of [one!, two!]) {
+      const { last } = (await store.rollout(rollout))!.row;
+      assert.deepEqual(await store.append({ rollout, epoch, from: last + 1, events: [logLine(last + 1)] }), { ok: true, durable: last + 1 });
+    }
+    await store.close();
+  });
+
+  it('lets one that fails not disturb those committed with it', async () => {
+    const store = await openStore(path.join(folder, 'together'));
+    const spec = newBatch({ attempts: 1 });
+    const results = await Promise.allSettled([
+      store.createBatch(spec), store.createBatch({ ...spec, name: 'another' }), store.addTasks(spec.id, 0, tasks(1)), store.seal('b-none'),
+      store.seal(spec.id), store.openSession(newSession('b-none')), store.tell(spec.id, 'note', { text: 'x', by: 'y' }),
+    ]);
+    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    const row = (await store.batch(spec.id))?.row;
+    assert.deepEqual([row?.name, row?.tasks, row?.state, row?.last], [spec.name, 1, 'running', 2]);
+    await store.close();
+    await assert.rejects(store.seal(spec.id), (error) => StudioError.is(error, 'storage'));
+  });
+
+  it('commits what waits before it closes', async () => {
+    const place = path.join(folder, 'closing');
+    const store = await openStore(place);
+    const { session } = await openBatch(store, 1);
+    const [lease] = await store.lease(session, 1);
+    const appends = [1, 2, 3].map((seq) => store.append({ rollout: lease!.rollout, epoch: 1, from: seq, events: [logLine(seq)] }));
+    await appends[0];
+    appends.push(store.append({ rollout: lease!.rollout, epoch: 1, from: 4, events: [logLine(4)] }));
+    await store.close();
+    assert.deepEqual((await Promise.all(appends)).map(({ ok }) => ok), [true, true, true, true]);
+    const reopened = await openStore(place);
+    assert.equal((await reopened.rollout(lease!.rollout))?.row.last, 4);
+    await reopened.close();
+  });
+
+  it('tells what is wrong with a file that is no store, and leaves it as it is', async () => {
+    const place = path.join(folder, 'foreign');
+    await (await openStore(place)).close();
+    const file = path.join(place, 'store.db');
+    const garbage = Buffer.from('this is not a database, but somebody may want it back\n'.repeat(200));
+    await writeFile(file, garbage);
+    await assert.rejects(openStore(place), (error) => StudioError.is(error, 'storage') && /damaged/.test(error.message) && error.mend !== undefined);
+    assert.ok((await readFile(file)).equals(garbage));
+    await assert.rejects(openStore(path.join(file, 'below')), (error) => StudioError.is(error, 'storage') && error.mend !== undefined);
+  });
+
+  it('refuses a store of a newer version, and leaves it as it is', async () => {
+    const place = path.join(folder, 'newer');
+    await (await openStore(place)).close();
+    const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
+    database.exec("UPDATE meta SET value = '999' WHERE name = 'version'");
+    await assert.rejects(openStore(place), (error) => StudioError.is(error, 'version') && /999/.test(error.message) && /Update/.test(error.mend ?? ''));
+    assert.equal(database.prepare("SELECT value FROM meta WHERE name = 'version'").get()?.['value'], '999');
+    database.close();
+  });
+
+  it('tells when another program holds it', async () => {
+    const place = path.join(folder, 'held');
+    const store = await openStore(place);
+    const other = openDatabase(path.join(place, 'store.db'), { readOnly: false });
+    other.exec('BEGIN IMMEDIATE');
+    await assert.rejects(store.createBatch(newBatch()), (error) => StudioError.is(error, 'storage') && /locked/.test(error.message));
+    other.exec('ROLLBACK');
+    other.close();
+    await store.createBatch(newBatch());
+    await store.close();
+  });
+});

@@ -1,0 +1,211 @@
+/**
+ * SIGKILL of workers and of the server at seeded moments in the middle of a batch. Whatever dies: every attempt is
+ * settled exactly once, nothing that a worker was told to be stored is lost or doubled, and what was resumed is what
+ * would have been without the kill.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { connect, serverFolder, type Connection } from '../../src/client/connect.ts';
+import { subscribe } from '../../src/client/subscribe.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { Bench, alive, end, gone } from '../support/cli.ts';
+import { normalize } from '../support/normalize.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
+
+const TASKS = 10;
+const ATTEMPTS = 20;
+const KILLS = 20;
+const LANES = 16;
+/** Longest time one disturbed batch may take. */
+const PATIENCE_MS = 240_000;
+
+type Victim = 'worker' | 'server';
+/** By `task/attempt`. */
+type Trajectories = Map<string, TraceEvent[]>;
+
+class KillBench {
+  readonly bench: Bench;
+  readonly frames: string;
+  #connection: Connection | undefined;
+
+  constructor(store?: string) {
+    this.bench = new Bench(store === undefined ? {} : { store });
+    this.frames = this.bench.path('frames');
+    // This process connects as the command line does, and may start the server: with the same folders and settings.
+    process.env['XDG_DATA_HOME'] = this.bench.folder;
+    process.env['LOCALAPPDATA'] = this.bench.folder;
+    process.env['ROLLOUT_FRAME_LOG'] = this.frames;
+  }
+
+  async launch(): Promise<string> {
+    await this.bench.run(['init', this.bench.path('workspace')]);
+    const agent = this.bench.path('workspace', 'agents', 'desk.agent.yaml');
+    writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, 'endpoint: "demo:?latency_ms=40"'));
+    const { batch } = await this.bench.json<{ batch: string }>([
+      'run', 'batches/desk.batch.yaml', '--limit', String(TASKS), '--attempts', String(ATTEMPTS), '--concurrency', String(LANES), '--seed', '11', '--detach',
+    ], { cwd: this.bench.path('workspace'), env: { ROLLOUT_FRAME_LOG: this.frames } });
+    this.#connection = await connect({ store: this.bench.store });
+    return batch;
+  }
+
+  get connection(): Connection {
+    assert.ok(this.#connection !== undefined);
+    return this.#connection;
+  }
+
+  serverPid(): number | undefined {
+    return this.bench.serverFile(serverFolder(this.bench.store))?.pid;
+  }
+
+  /** Follows the batch to its end; `onProgress` hears the number of stored events and all rows. */
+  async follow(batch: string, onProgress: (events: number, rows: ReadonlyMap<string, RolloutRow>) => void): Promise<RolloutRow[]> {
+    const rows = new Map<string, RolloutRow>();
+    const done = new AbortController();
+    let ended = false;
+    await subscribe(this.connection, { stream: batch }, {
+      rows: (changed) => {
+        for (const row of changed) rows.set(row.rollout, row);
+        onProgress([...rows.values()].reduce((sum, row) => sum + row.last, 0), rows);
+      },
+      events: (events) => { if (events.some((event) => event.kind === 'batch.end')) ended = true; },
+      head: () => { if (ended) done.abort(); },
+    }, AbortSignal.any([done.signal, AbortSignal.timeout(PATIENCE_MS)]));
+    assert.ok(ended, 'the batch came to its end');
+    return [...rows.values()];
+  }
+
+  async trajectories(rows: readonly RolloutRow[]): Promise<Trajectories> {
+    const all: Trajectories = new Map();
+    for (const row of rows.filter((one) => one.settles)) {
+      const events: TraceEvent[] = [];
+      for await (const page of this.connection.api.allEvents(row.rollout)) events.push(...page);
+      all.set(`${row.task}/${row.attempt}`, events);
+    }
+    return all;
+  }
+
+  /** What workers sent and what they were told to be stored, from the logs they kept. */
+  told(): Map<string, { acked: number; sent: Map<number, string> }> {
+    const told = new Map<string, { acked: number; sent: Map<number, string> }>();
+    for (const file of readdirSync(this.frames)) {
+      for (const line of readFileSync(path.join(this.frames, file), 'utf8').split('\n')) {
+        if (!line.endsWith('}')) continue; // the line a killed process was writing
+        const frame = JSON.parse(line) as { type: string; rollout: string; to: number; events: TraceEvent[] };
+        if (frame.type !== 'ack' && frame.type !== 'append') continue;
+        const entry = told.get(frame.rollout) ?? { acked: 0, sent: new Map<number, string>() };
+        told.set(frame.rollout, entry);
+        if (frame.type === 'ack') entry.acked = Math.max(entry.acked, frame.to);
+        else for (const event of frame.events) if (event.seq > entry.acked) entry.sent.set(event.seq, JSON.stringify(event));
+      }
+    }
+    return told;
+  }
+
+  async close(): Promise<void> {
+    const pid = this.serverPid();
+    if (pid !== undefined) await end(pid);
+    await this.bench.close();
+  }
+}
+
+describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
+  let reference: Map<string, unknown[]>;
+  let events = 0;
+  let postgres: TestPostgres;
+  before(async () => {
+    postgres = await startPostgres();
+    const undisturbed = new KillBench();
+    try {
+      const rows = await undisturbed.follow(await undisturbed.launch(), () => undefined);
+      const trajectories = await undisturbed.trajectories(rows);
+      assert.equal(trajectories.size, TASKS * ATTEMPTS);
+      reference = new Map([...trajectories].map(([key, list]) => [key, normalize(list)]));
+      events = rows.reduce((sum, row) => sum + row.last, 0);
+    } finally {
+      await undisturbed.close();
+    }
+  });
+  after(() => postgres.stop());
+
+  for (const kind of ['sqlite', 'postgres'] as const) {
+    for (const victim of ['worker', 'server'] as const) {
+      it(`${KILLS} of a ${victim}, on ${kind}`, async (test) => {
+        const random = new Random();
+        test.diagnostic(`TEST_SEED=${random.seed}`);
+        const bench = new KillBench(kind === 'sqlite' ? undefined : await postgres.createDatabase());
+        try {
+          await disturbed(bench, victim, random);
+        } finally {
+          await bench.close();
+        }
+      });
+    }
+  }
+
+  async function disturbed(bench: KillBench, victim: Victim, random: Random): Promise<void> {
+    const moments = random.moments(KILLS, events * 0.02, events * 0.9);
+    const killed = new Set<number>();
+    let kills = 0;
+    const batch = await bench.launch();
+    const rows = await bench.follow(batch, (stored, all) => {
+      if (kills === KILLS || stored < (moments[kills] ?? Infinity)) return;
+      const pid = victim === 'server' ? bench.serverPid() : workerOf(all);
+      if (pid === undefined || killed.has(pid) || !alive(pid)) return;
+      process.kill(pid, 'SIGKILL');
+      killed.add(pid);
+      kills += 1;
+    });
+    assert.equal(kills, KILLS);
+
+    // Settled exactly once.
+    const settled = rows.filter((row) => row.settles).map((row) => `${row.task}/${row.attempt}`);
+    assert.equal(settled.length, TASKS * ATTEMPTS);
+    assert.equal(new Set(settled).size, TASKS * ATTEMPTS);
+    assert.deepEqual(rows.filter((row) => row.state !== 'ended').map((row) => row.rollout), []);
+
+    // Nothing that a worker was told to be stored is lost, doubled or changed.
+    const told = bench.told();
+    let acknowledged = 0;
+    for (const row of rows) {
+      const stored: TraceEvent[] = [];
+      for await (const page of bench.connection.api.allEvents(row.rollout)) stored.push(...page);
+      assert.deepEqual(stored.map((event) => event.seq), stored.map((_, index) => index + 1), `seqs of ${row.rollout}`);
+      const { acked, sent } = told.get(row.rollout) ?? { acked: 0, sent: new Map<number, string>() };
+      assert.ok(acked <= stored.length, `${row.rollout}: ${acked} acknowledged, ${stored.length} stored`);
+      acknowledged += acked;
+      for (const event of stored.slice(0, acked)) {
+        const text = sent.get(event.seq);
+        if (text !== undefined) assert.deepEqual(event, JSON.parse(text), `event ${event.seq} of ${row.rollout}`);
+      }
+    }
+    assert.ok(acknowledged > events / 2, 'the workers kept their logs');
+
+    // What was resumed is what would have been.
+    const trajectories = await bench.trajectories(rows);
+    for (const [key, expected] of reference) assert.deepEqual(normalize(trajectories.get(key) ?? []), expected, key);
+
+    // Nothing is left behind.
+    for (const name of new Set(rows.map((row) => row.worker))) {
+      const pid = pidOf(name);
+      if (pid !== undefined) assert.ok(await gone(pid, 15_000), `worker ${name} is gone`);
+    }
+  }
+});
+
+function workerOf(rows: ReadonlyMap<string, RolloutRow>): number | undefined {
+  for (const row of [...rows.values()].reverse()) {
+    const pid = row.state === 'running' ? pidOf(row.worker) : undefined;
+    if (pid !== undefined && alive(pid)) return pid;
+  }
+  return undefined;
+}
+
+/** Local workers are named after their process. */
+function pidOf(worker: string | undefined): number | undefined {
+  const match = /^local-(\d+)$/.exec(worker ?? '');
+  return match === null ? undefined : Number(match[1]);
+}

@@ -1,0 +1,171 @@
+/** The local executor: it starts what is needed, sees ends at once, and leaves nothing behind. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { ExecutorHost } from '../../src/executor/executor.ts';
+import { LocalExecutor } from '../../src/executor/local/localExecutor.ts';
+import type { BatchRecord } from '../../src/store/store.ts';
+import { plainSubmission } from '../support/rolloutServer.ts';
+
+/** Writes its configuration into its folder, then does what the test says. */
+const WORKER = `
+import { mkdirSync, writeFileSync, renameSync } from 'node:fs';
+let text = '';
+for await (const chunk of process.stdin) text += chunk;
+const config = JSON.parse(text);
+mkdirSync(config.work, { recursive: true });
+writeFileSync(config.work + '/draft', text);
+renameSync(config.work + '/draft', config.work + '/config.json');
+process.on('SIGTERM', () => process.exit(0));
+const does = process.argv[2];
+if (does === 'fail') process.exit(7);
+if (does === 'leave') process.exit(0);
+if (does === 'stay') setInterval(() => undefined, 1000);
+`;
+
+interface Ended { readonly worker: string; readonly why: string; readonly infra: boolean }
+
+describe('the local executor', () => {
+  let folder: string;
+  let executor: LocalExecutor;
+  let ended: Ended[];
+  let looks: number;
+  let others: string[];
+  let onEnded: () => void;
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-executor-'));
+    writeFileSync(path.join(folder, 'worker.mjs'), WORKER);
+    [ended, looks, others] = [[], 0, []];
+    onEnded = () => undefined;
+  });
+  afterEach(async () => {
+    await executor.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const work = (): string => path.join(folder, 'work');
+
+  function start(does: string, cores = 2): void {
+    const host: ExecutorHost = {
+      url: 'http://127.0.0.1:1', token: (batch) => `w.${batch}`, secrets: (batch) => Promise.resolve(`/secrets/${batch}`),
+      workers: () => Promise.resolve(others),
+      workerEnded: (_batch, worker, why, infra) => {
+        ended.push({ worker, why, infra });
+        onEnded();
+        return Promise.resolve(false);
+      },
+      drain: () => false,
+      look: () => (looks += 1),
+      log: () => undefined,
+    };
+    executor = new LocalExecutor({ host, command: { file: process.execPath, args: [path.join(folder, 'worker.mjs'), does] }, work: work(), logFile: path.join(folder, 'log', 'worker.log'), discovery: '/server.json', cores });
+  }
+
+  function record(queued: number, running = 0): BatchRecord {
+    return { row: { batch: 'b1', counts: { queued, running } }, paused: false, sealed: true } as unknown as BatchRecord;
+  }
+
+  /** Configurations of the workers that are up. */
+  async function configs(count: number): Promise<Record<string, unknown>[]> {
+    for (;;) {
+      const found = existsSync(work()) ? readdirSync(work()).filter((name) => existsSync(path.join(work(), name, 'config.json'))) : [];
+      if (found.length >= count) return found.map((name) => JSON.parse(readFileSync(path.join(work(), name, 'config.json'), 'utf8')) as Record<string, unknown>);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  const someEnded = (): Promise<void> => new Promise((resolve) => (onEnded = resolve));
+
+  test('starts as many workers as queue, concurrency and cores allow, and tells them what to do', async () => {
+    start('stay');
+    for (let i = 0; i < 5; i++) executor.wants(record(500), plainSubmission({ concurrency: 128 }));
+    const [first, second] = await configs(2);
+    assert.deepEqual([first!['batch'], first!['slots'], first!['token'], first!['secrets'], first!['discovery']], ['b1', 64, 'w.b1', '/secrets/b1', '/server.json']);
+    assert.notEqual(first!['worker'], second!['worker']);
+    assert.equal(first!['work'], path.join(work(), first!['worker'] as string));
+    executor.wants(record(500), plainSubmission({ concurrency: 128 }));
+    await executor.close();
+    assert.equal(ended.length, 2);
+    assert.ok(ended.every((end) => !end.infra), 'the executor ended them itself');
+    assert.deepEqual(readdirSync(work()), []);
+  });
+
+  test('starts none where nothing is queued, the batch is paused, or others do the work', async () => {
+    start('stay');
+    others = [`local-${process.pid}`, 'pod-7'];
+    executor.wants(record(0, 5), plainSubmission());
+    executor.wants({ ...record(5), paused: true }, plainSubmission());
+    executor.wants({ ...record(5), stopping: 'enough' }, plainSubmission());
+    executor.wants(record(500), plainSubmission({ concurrency: 128 }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.deepEqual(readdirSync(work()), []);
+  });
+
+  test('ends the session of a worker whose process is gone, whoever started it', async () => {
+    const gone = spawn(process.execPath, ['-e', '']);
+    await once(gone, 'exit');
+    start('stay');
+    others = [`local-${gone.pid}`];
+    executor.wants(record(5), plainSubmission());
+    await configs(1);
+    assert.deepEqual(ended, [{ worker: `local-${gone.pid}`, why: 'Its process is gone.', infra: false }]);
+  });
+
+  test('sees a kill at once', { skip: process.platform === 'win32' }, async () => {
+    start('stay');
+    executor.wants(record(5), plainSubmission());
+    const [config] = await configs(1);
+    const seen = someEnded();
+    process.kill(Number((config!['worker'] as string).slice('local-'.length)), 'SIGKILL');
+    await seen;
+    assert.deepEqual(ended, [{ worker: config!['worker'] as string, why: 'It was ended by SIGKILL.', infra: true }]);
+  });
+
+  test('workers that fail come again after a growing pause', async () => {
+    start('fail');
+    const times: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const seen = someEnded();
+      const before = ended.length;
+      // As the supervisor does, it is told how the batch stands again and again.
+      const timer = setInterval(() => executor.wants(record(5), plainSubmission()), 10);
+      await seen;
+      clearInterval(timer);
+      assert.equal(ended.length, before + 1);
+      times.push(performance.now());
+    }
+    assert.ok(ended.every((end) => end.infra && end.why === 'It exited with code 7.'));
+    assert.ok(times[1]! - times[0]! >= 450 && times[2]! - times[1]! >= 950, String(times));
+    assert.ok(looks > 0);
+  });
+
+  test('one that cannot be started at all is told too', async () => {
+    start('stay');
+    await executor.close();
+    const host = { url: 'http://127.0.0.1:1', token: () => 't', secrets: () => Promise.resolve(undefined), workers: () => Promise.resolve([]), drain: () => false, look: () => undefined, log: () => undefined,
+      workerEnded: (_batch: string, worker: string, why: string, infra: boolean) => {
+        ended.push({ worker, why, infra });
+        onEnded();
+        return Promise.resolve(false);
+      } } satisfies ExecutorHost;
+    executor = new LocalExecutor({ host, command: { file: path.join(folder, 'no-such-program'), args: [] }, work: work(), logFile: path.join(folder, 'worker.log'), discovery: undefined, cores: 1 });
+    const seen = someEnded();
+    executor.wants(record(5), plainSubmission());
+    await seen;
+    assert.match(ended[0]!.why, /could not be started: .*ENOENT/);
+  });
+
+  test('removes what dead workers left, and nothing of living ones', async () => {
+    const gone = spawn(process.execPath, ['-e', '']);
+    await once(gone, 'exit');
+    for (const name of [`local-${gone.pid}`, `local-${process.pid}`, 'notes']) mkdirSync(path.join(work(), name, 'deep'), { recursive: true });
+    start('stay');
+    await executor.close();
+    assert.deepEqual(readdirSync(work()).sort(), [`local-${process.pid}`, 'notes'].sort());
+  });
+});

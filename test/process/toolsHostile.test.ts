@@ -1,0 +1,164 @@
+// What tools may do wrong: each ends alone, with an error of a class that says why, and the next call works.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { ToolHost } from '../../src/rollout/ports.ts';
+import { openTools } from '../../src/tools/hosts.ts';
+import { ClassedError } from '../../src/trace/classedError.ts';
+import type { JsonObject } from '../../src/common/json.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
+import type { ToolBench } from '../support/tools.ts';
+
+let bench: ToolBench;
+let tools: ToolHost;
+
+async function fails(name: string, args: JsonObject = {}, ms?: number): Promise<ClassedError> {
+  const context = callContext(ms === undefined ? undefined : AbortSignal.timeout(ms));
+  const error = await callTool(tools, name, args, context).then(() => undefined, (thrown: unknown) => thrown);
+  assert.ok(error instanceof ClassedError, `${name} should have failed with a ClassedError, not ${String(error)}`);
+  return error;
+}
+
+const works = async (): Promise<void> => {
+  assert.deepEqual((await callTool(tools, 'fine', { a: 1 })).response, { sum: 3 });
+};
+
+before(async () => {
+  bench = await toolBench({ memoryMb: 192 });
+  tools = await openTools([{ kind: 'module', module: await bench.module('hostile.ts') }], bench.environment);
+});
+after(() => bench.close());
+
+describe('a tool that', () => {
+  it('throws: the error, with its place and the frames in the user\'s file', async () => {
+    const error = await fails('throws', { text: 'hey' });
+    assert.equal(error.class, 'tool_error');
+    assert.equal(error.message, 'it broke: hey');
+    assert.deepEqual(error.place, { file: 'hostile.ts', line: 15, column: 9 });
+    assert.match(error.userStack ?? '', /^it broke: hey\n {4}at deeper \(hostile\.ts:15:9\)\n {4}at Object\.run \(hostile\.ts:18:\d+\)$/);
+    await works();
+  });
+
+  it('throws what is no error', async () => {
+    const error = await fails('throws_text');
+    assert.equal(error.message, 'It threw only text');
+    assert.equal(error.place?.file, 'hostile.ts');
+  });
+
+  it('is given arguments that do not fit', async () => {
+    const error = await fails('fine', { a: 'x', b: 1.5 });
+    assert.equal(error.class, 'invalid_arguments');
+    assert.match(error.message, /^a: .*number.*\nb: .*int/);
+  });
+
+  it('loops for ever: its thread is ended within a second of the time-out', async () => {
+    const before = performance.now();
+    const error = await fails('loops', {}, 200);
+    assert.equal(error.class, 'timeout');
+    assert.ok(performance.now() - before < 1200);
+    await works();
+  });
+
+  it('waits for ever, deaf to its signal', async () => {
+    const before = performance.now();
+    assert.equal((await fails('waits', {}, 100)).class, 'timeout');
+    assert.ok(performance.now() - before < 1100);
+    await works();
+  });
+
+  it('stops when it is told to', async () => {
+    const cancel = new AbortController();
+    const call = callTool(tools, 'listens', {}, callContext(cancel.signal));
+    setTimeout(() => { cancel.abort(); }, 20);
+    await assert.rejects(call, (error) => error instanceof ClassedError && error.class === 'cancelled');
+    await works();
+  });
+
+  it('exits the process', async () => {
+    const error = await fails('exits');
+    assert.equal(error.class, 'tool_error');
+    assert.match(error.message, /process\.exit\(3\)/);
+    assert.equal(error.place?.line, 31);
+    await works();
+  });
+
+  it('kills its own process', async () => {
+    assert.match((await fails('kills')).message, /process\.kill on its own process/);
+    await works();
+  });
+
+  it('uses all memory', async () => {
+    const error = await fails('leaks');
+    assert.equal(error.class, 'tool_error');
+    assert.match(error.message, /more than its 192 MB of memory/);
+    await works();
+  });
+
+  it('throws from a timer while it runs', async () => {
+    const error = await fails('late_throw');
+    assert.equal(error.class, 'tool_error');
+    assert.match(error.message, /^too late \(thrown outside of its promise/);
+    assert.equal(error.place?.line, 72);
+    await works();
+  });
+
+  it('throws after it has ended: told in the rollout\'s log', async () => {
+    assert.equal((await callTool(tools, 'throws_after')).response, 'ended');
+    while (!bench.late.some((text) => text.includes('long after'))) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.match(bench.late.join(''), /^err: thrown after the call had ended: long after\n {4}at .*\(hostile\.ts:80:\d+\)/);
+    await works();
+  });
+
+  it('prints 10 MB: the first part is kept, the rest counted', async () => {
+    const context = callContext();
+    assert.equal((await callTool(tools, 'prints', { lines: 100_000 }, context)).response, 'printed');
+    const text = context.logs.map((line) => line.slice(5)).join('');
+    assert.ok(text.length > 1024 * 1024 && text.length < 1024 * 1024 + 200);
+    assert.match(text, /\[8951424 more characters were printed; only the first 1048576 of a call are kept\]\n$/);
+  });
+
+  it('prints without end', { timeout: 60_000 }, async () => {
+    const error = await fails('prints', { lines: 1e9 });
+    assert.equal(error.class, 'tool_error');
+    assert.match(error.message, /printed without end/);
+    await works();
+  });
+
+  it('returns what JSON cannot carry', async () => {
+    assert.match((await fails('cycle')).message, /contains itself.*property 'self'/);
+    assert.match((await fails('returns_function')).message, /a function \(in "callback"\)/);
+    assert.match((await fails('returns_bigint')).message, /a bigint \(in "n"\)/);
+    assert.equal((await fails('cycle')).place?.line, 44);
+    assert.equal((await callTool(tools, 'returns_nothing')).response, null);
+  });
+
+  it('returns 100 MB: cut, with the whole up to 64 MiB beside it', async () => {
+    const outcome = await callTool(tools, 'large', { chars: 100_000_000 });
+    assert.equal(typeof outcome.response, 'string');
+    assert.match(JSON.stringify(outcome.response).slice(-60, -1), /\[98951424 more bytes were cut\]$/);
+    assert.equal(outcome.cut, 100_000_000 - 1024 * 1024);
+    assert.equal(outcome.full?.length, 64 * 1024 * 1024);
+  });
+
+  it('returns a little too much: the whole is kept', async () => {
+    const outcome = await callTool(tools, 'large', { chars: 1_100_000 });
+    assert.equal(outcome.full?.length, 1_100_000);
+    assert.equal(outcome.cut, 1_100_000 - 1024 * 1024);
+  });
+
+  it('shares its thread with one that never lets go is not punished for it', async () => {
+    const one = await toolBench({ threads: 1 });
+    try {
+      const shared = await openTools([{ kind: 'module', module: await one.module('hostile.ts') }], one.environment);
+      await callTool(shared, 'fine', { a: 1 });
+      const waiting = callTool(shared, 'waits', {}, callContext());
+      const looping = callTool(shared, 'loops', {}, callContext(AbortSignal.timeout(300)));
+      const pure = callTool(shared, 'fine', { a: 5 }, callContext());
+      await assert.rejects(looping, (error) => error instanceof ClassedError && error.class === 'timeout');
+      // What may be done twice is done again; what may not be is not the agent's fault.
+      await assert.rejects(waiting, (error) => error instanceof ClassedError && error.class === 'infrastructure');
+      assert.deepEqual((await pure).response, { sum: 7 });
+    } finally {
+      await one.close();
+    }
+  });
+});

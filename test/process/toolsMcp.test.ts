@@ -1,0 +1,254 @@
+// Real MCP servers, over stdio and streamable HTTP: what they answer, how they die, what is left behind.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { StudioError } from '../../src/common/errors.ts';
+import type { McpEntry } from '../../src/tools/mcp/connection.ts';
+import { openTools } from '../../src/tools/hosts.ts';
+import { ClassedError } from '../../src/trace/classedError.ts';
+import { callContext, callTool, FIXTURES, toolBench } from '../support/tools.ts';
+import type { ToolBench } from '../support/tools.ts';
+
+const server = (name: string): string => path.resolve(import.meta.dirname, `../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
+const stdio = (name: string, args: string[], more: Partial<McpEntry> = {}): McpEntry => ({
+  kind: 'mcp', name, shared: false, server: { command: process.execPath, args: [server(name), ...args], env: {} }, ...more,
+});
+const LONG = 'trigger-long-running-operation';
+
+let bench: ToolBench;
+before(async () => { bench = await toolBench(); });
+after(() => bench.close());
+
+const isClass = (errorClass: string, pattern: RegExp) => (error: unknown): boolean => {
+  assert.ok(error instanceof ClassedError, String(error));
+  assert.equal(error.class, errorClass);
+  assert.match(error.message, pattern);
+  return true;
+};
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+async function gone(pid: number): Promise<void> {
+  while (alive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+describe('a server on stdio', () => {
+  it('tells its tools, answers in text, structure and images, reports progress, takes a cancellation', async () => {
+    const tools = await openTools([stdio('everything', ['stdio'])], bench.environment);
+    const spec = (name: string) => tools.specs.find((candidate) => candidate.name === name);
+    assert.deepEqual([spec('echo')?.effect, spec('echo')?.sessionBound], ['pure', false]);
+    assert.deepEqual([spec('gzip-file-as-resource')?.effect, spec('gzip-file-as-resource')?.sessionBound], ['irreversible', true]);
+    assert.deepEqual((spec('echo')?.parameters as { properties: unknown }).properties, { message: { type: 'string', description: 'Message to echo' } });
+    assert.equal((await callTool(tools, 'echo', { message: 'hi' })).response, 'Echo: hi');
+    assert.deepEqual((await callTool(tools, 'get-structured-content', { location: 'Chicago' })).response, { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 });
+    const image = await callTool(tools, 'get-tiny-image');
+    assert.deepEqual(image.parts?.map((part) => [part.type, 'mime_type' in part ? part.mime_type : '']), [['blob', 'image/png']]);
+    const links = await callTool(tools, 'get-resource-links', { count: 2 });
+    assert.equal(links.parts?.length, 2);
+    const context = callContext();
+    await callTool(tools, LONG, { duration: 0.4, steps: 4 }, context);
+    assert.ok(context.progress >= 2);
+    await assert.rejects(callTool(tools, LONG, { duration: 10, steps: 2 }, callContext(AbortSignal.timeout(100))), isClass('timeout', /time limit/));
+    await assert.rejects(callTool(tools, 'get-sum', { a: 'x' }), isClass('tool_error', /expected number/));
+    await tools.close();
+    assert.equal(bench.groups.size, 0);
+  });
+
+  it('killed in mid-call is an error of that call, with its last words, and of later ones', async () => {
+    const tools = await openTools([stdio('everything', ['stdio'])], bench.environment);
+    const [pid] = [...bench.groups];
+    const context = callContext();
+    const call = callTool(tools, LONG, { duration: 60, steps: 120 }, context);
+    while (context.progress === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    process.kill(pid!, 'SIGKILL');
+    await assert.rejects(call, isClass('tool_error', /^The MCP server "everything" is gone: was ended by SIGKILL; its last lines were:\nStarting default/));
+    await assert.rejects(callTool(tools, 'echo', { message: 'hi' }), isClass('tool_error', /is gone/));
+    assert.equal(bench.groups.size, 0);
+    await tools.close();
+  });
+
+  it('is ended at the close with all it started', async () => {
+    const script = `
+      const { spawn } = require('node:child_process');
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+      process.stderr.write('child ' + child.pid + '\\n');
+      process.argv[2] = 'stdio';
+      import(${JSON.stringify(`file://${server('everything')}`)});
+    `;
+    const tools = await openTools([{ kind: 'mcp', name: 'parent', shared: false, server: { command: process.execPath, args: ['-e', script, 'stdio'], env: {} } }], bench.environment);
+    const child = Number(/child (\d+)/.exec(bench.late.join(''))?.[1]);
+    assert.ok(alive(child));
+    await tools.close();
+    await gone(child);
+    assert.equal(bench.groups.size, 0);
+  });
+
+  it('sees the allowed environment and its own, nothing else', async () => {
+    process.env['NOT_FOR_TOOLS'] = 'secret';
+    const entry = stdio('everything', ['stdio'], { server: { command: process.execPath, args: [server('everything'), 'stdio'], env: { TOKEN: 'given' } } });
+    const tools = await openTools([entry], bench.environment);
+    const seen = JSON.parse((await callTool(tools, 'get-env')).response as string) as Record<string, string>;
+    assert.equal(seen['TOKEN'], 'given');
+    assert.equal(seen['NOT_FOR_TOOLS'], undefined);
+    await tools.close();
+  });
+
+  it('works as server-filesystem and server-memory do', async () => {
+    const folder = path.join(bench.cwd, 'data');
+    await mkdir(folder);
+    await writeFile(path.join(folder, 'note.txt'), 'remember');
+    const tools = await openTools([
+      stdio('filesystem', [folder], { tools: ['read_text_file', 'write_file'] }),
+      stdio('memory', [], { server: { command: process.execPath, args: [server('memory')], env: { MEMORY_FILE_PATH: path.join(bench.cwd, 'memory.json') } } }),
+    ], bench.environment);
+    assert.deepEqual(tools.specs.filter((spec) => spec.from.name === 'filesystem').map((spec) => spec.name), ['read_text_file', 'write_file']);
+    assert.deepEqual((await callTool(tools, 'read_text_file', { path: path.join(folder, 'note.txt') })).response, 'remember');
+    await callTool(tools, 'write_file', { path: path.join(folder, 'new.txt'), content: 'written' });
+    assert.equal(await readFile(path.join(folder, 'new.txt'), 'utf8'), 'written');
+    await assert.rejects(callTool(tools, 'read_text_file', { path: path.resolve(bench.cwd, '..') }), isClass('tool_error', /Access denied/));
+    await callTool(tools, 'create_entities', { entities: [{ name: 'Ada', entityType: 'member', observations: ['reads'] }] });
+    const graph = await callTool(tools, 'read_graph');
+    assert.match(JSON.stringify(graph.response), /Ada/);
+    await tools.close();
+  });
+});
+
+describe('a server that does as it likes', () => {
+  const entry: McpEntry = { kind: 'mcp', name: 'changing', shared: false, server: { command: process.execPath, args: [path.join(FIXTURES, 'changingServer.mjs')], env: {} } };
+
+  it('has its list read in pages, and followed when it changes', async () => {
+    const tools = await openTools([entry], bench.environment);
+    assert.deepEqual(tools.specs.map((spec) => spec.name), ['grow', 'fail', 'crash', 'refuse', 'slow']);
+    await assert.rejects(callTool(tools, 'grown'), isClass('unknown_tool', /grown/));
+    assert.equal((await callTool(tools, 'grow')).response, 'grew');
+    while (tools.specs.length === 5) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(tools.specs.at(-1)?.effect, 'pure');
+    assert.equal((await callTool(tools, 'grown')).response, 'new tool');
+    await tools.close();
+  });
+
+  it('fails calls in its own words, and is told of cancellations', async () => {
+    const tools = await openTools([entry], bench.environment);
+    await assert.rejects(callTool(tools, 'fail'), isClass('tool_error', /^it failed$/));
+    await assert.rejects(callTool(tools, 'refuse'), isClass('tool_error', /refused/));
+    const from = bench.late.length;
+    await assert.rejects(callTool(tools, 'slow', {}, callContext(AbortSignal.timeout(50))), isClass('timeout', /time limit/));
+    while (!bench.late.slice(from).join('').includes('cancelled ')) await new Promise((resolve) => setTimeout(resolve, 5));
+    await tools.close();
+  });
+
+  it('crashes in mid-call', async () => {
+    const tools = await openTools([entry], bench.environment);
+    await assert.rejects(callTool(tools, 'crash'), isClass('tool_error', /^The MCP server "changing" is gone: exited with code 7; its last lines were:\nready\nabout to crash$/));
+    await tools.close();
+    assert.equal(bench.groups.size, 0);
+  });
+});
+
+describe('a server that cannot be had is told at open', () => {
+  const refused = async (entry: McpEntry, code: 'config' | 'unavailable', pattern: RegExp): Promise<void> => {
+    await assert.rejects(openTools([entry], bench.environment), (error) => {
+      assert.ok(StudioError.is(error, code), String(error));
+      assert.match(error.message, pattern);
+      return true;
+    });
+    assert.equal(bench.groups.size, 0);
+  };
+  const command = (file: string, args: string[]): McpEntry => ({
+    kind: 'mcp', name: 'it', shared: false, position: { file: 'a.agent.yaml', line: 7, column: 5 }, server: { command: file, args, env: {} },
+  });
+  it('no such program', () => refused(command('no-such-program', []), 'config', /^a\.agent\.yaml:7:5: the MCP server "it" could not be started: there is no such program\.$/));
+  it('no such folder', () => refused({ ...command(process.execPath, []), server: { command: process.execPath, args: [], env: {}, cwd: 'not-there' } }, 'config', /could not be started: there is no folder .*not-there\.$/));
+  it('a shared one on stdio runs in the worker\'s folder', async () => {
+    const tools = await openTools([stdio('everything', ['stdio'], { shared: true })], bench.environment);
+    assert.equal((await callTool(tools, 'echo', { message: 'hi' })).response, 'Echo: hi');
+    await tools.close();
+    await bench.environment.pools.connections.close();
+    assert.equal(bench.groups.size, 0);
+  });
+  it('it exits at once', () => refused(command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']), 'unavailable', /exited with code 4; its last lines were:\nno key$/));
+  it('nobody listens', () => refused({ kind: 'mcp', name: 'it', shared: false, server: { url: 'http://127.0.0.1:1/mcp', headers: {} } }, 'unavailable', /did not come up/));
+  it('a tool that it does not have', () => refused(stdio('everything', ['stdio'], { tools: ['echo', 'fly'] }), 'config', /has no tool "fly"/));
+  it('two servers with a tool of one name', async () => {
+    await assert.rejects(openTools([stdio('everything', ['stdio']), stdio('everything', ['stdio'], { name: 'again' })], bench.environment), (error) =>
+      StudioError.is(error, 'config') && error.message.startsWith('Two tools have the name "echo": one of the MCP server "everything", one of the MCP server "again"'));
+    assert.equal(bench.groups.size, 0);
+  });
+});
+
+describe('a server over streamable HTTP', () => {
+  let port: number;
+  let running: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    const child = spawn(process.execPath, [server('everything'), 'streamableHttp'], { env: { PATH: process.env['PATH'], PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] });
+    running = child;
+    await new Promise<void>((resolve) => { child.stderr.on('data', (chunk: Buffer) => { if (chunk.includes('listening')) resolve(); }); });
+  };
+  const kill = async (): Promise<void> => {
+    const exited = new Promise((resolve) => running?.once('exit', resolve));
+    running?.kill('SIGKILL');
+    await exited;
+  };
+  const entry = (shared: boolean): McpEntry => ({ kind: 'mcp', name: 'http', shared, server: { url: `http://127.0.0.1:${port}/mcp`, headers: {} } });
+
+  before(async () => {
+    // The server takes a port number only, so a free one is found first.
+    const probe = createServer();
+    await new Promise<void>((resolve) => { probe.listen(0, '127.0.0.1', resolve); });
+    const address = probe.address();
+    port = typeof address === 'object' && address !== null ? address.port : 0;
+    await new Promise((resolve) => probe.close(resolve));
+    await start();
+  });
+  after(kill);
+
+  it('answers, reports progress, takes a cancellation', async () => {
+    const tools = await openTools([entry(false)], bench.environment);
+    assert.equal((await callTool(tools, 'echo', { message: 'hi' })).response, 'Echo: hi');
+    const context = callContext();
+    await callTool(tools, LONG, { duration: 0.4, steps: 4 }, context);
+    assert.ok(context.progress >= 2);
+    await assert.rejects(callTool(tools, LONG, { duration: 10, steps: 2 }, callContext(AbortSignal.timeout(100))), isClass('timeout', /time limit/));
+    await tools.close();
+  });
+
+  it('shared: one connection for all, made again after a restart; of one rollout: lost', { timeout: 30_000 }, async () => {
+    const [own, one, two] = await Promise.all([openTools([entry(false)], bench.environment), openTools([entry(true)], bench.environment), openTools([entry(true)], bench.environment)]);
+    assert.equal(one.specs.find((spec) => spec.name === 'toggle-simulated-logging')?.sessionBound, false);
+    const context = callContext();
+    const ownCall = callTool(own, LONG, { duration: 60, steps: 240 }, context);
+    const sharedCall = callTool(one, LONG, { duration: 60, steps: 240 }, callContext());
+    const lost = Promise.all([
+      assert.rejects(ownCall, isClass('tool_error', /is gone/)),
+      assert.rejects(sharedCall, isClass('infrastructure', /is gone|did not come up/)),
+    ]);
+    while (context.progress === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await kill();
+    await lost;
+    await assert.rejects(callTool(two, 'echo', { message: 'hi' }), isClass('infrastructure', /./));
+    await start();
+    assert.equal((await callTool(one, 'echo', { message: 'again' })).response, 'Echo: again');
+    assert.equal((await callTool(two, 'echo', { message: 'again' })).response, 'Echo: again');
+    await assert.rejects(callTool(own, 'echo', { message: 'hi' }), isClass('tool_error', /is gone/));
+    await Promise.all([own.close(), one.close(), two.close()]);
+  });
+
+  it('shared: a session the server forgot is made anew, and the call with it', async () => {
+    const tools = await openTools([entry(true)], bench.environment);
+    assert.equal((await callTool(tools, 'echo', { message: 'one' })).response, 'Echo: one');
+    await kill();
+    await start();
+    // The server is another one that does not know the session; it has not run the call.
+    assert.equal((await callTool(tools, 'echo', { message: 'two' })).response, 'Echo: two');
+    await tools.close();
+  });
+});

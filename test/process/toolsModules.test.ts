@@ -1,0 +1,132 @@
+// Modules of tools in their threads: what goes in, what comes out, what they cost.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { ToolHost } from '../../src/rollout/ports.ts';
+import { bundleModule } from '../../src/tools/bundle.ts';
+import { openTools } from '../../src/tools/hosts.ts';
+import { ClassedError } from '../../src/trace/classedError.ts';
+import { StudioError } from '../../src/common/errors.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
+import type { ToolBench } from '../support/tools.ts';
+
+let bench: ToolBench;
+let tools: ToolHost;
+
+before(async () => {
+  process.env['SECRET'] = 'do not tell';
+  bench = await toolBench();
+  tools = await openTools([{ kind: 'module', module: await bench.module('hostile.ts') }], bench.environment);
+});
+after(() => bench.close());
+
+/** Opens a module written here; gives the error when that fails. */
+async function openSource(source: string): Promise<ToolHost> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'module-'));
+  try {
+    await writeFile(path.join(folder, 'tools.ts'), source);
+    const bundle = await bundleModule(path.join(folder, 'tools.ts'), folder);
+    const blobs = new Map([[bundle.bundleSha, bundle.code], [bundle.mapSha, bundle.map]]);
+    return await openTools(
+      [{ kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } }],
+      { ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()) },
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('a module of tools', () => {
+  it('tells name, schema, effect and place of each', () => {
+    const spec = tools.specs.find((candidate) => candidate.name === 'fine');
+    assert.deepEqual(spec, {
+      name: 'fine', description: 'Adds two numbers.', effect: 'pure', sessionBound: false,
+      parameters: { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer', default: 2 } }, required: ['a'] },
+      from: { kind: 'module', name: 'hostile.ts' }, place: { file: 'hostile.ts', line: 7, column: 21 },
+    });
+    assert.equal(tools.specs.find((candidate) => candidate.name === 'throws')?.effect, 'irreversible');
+  });
+
+  it('gets seed, working directory and the allowed environment, and is heard', async () => {
+    const context = callContext();
+    const outcome = await callTool(tools, 'talks', {}, context);
+    assert.deepEqual(outcome.response, { seed: 7, cwd: bench.cwd, secret: null, path: true });
+    assert.deepEqual(context.logs.join('').replaceAll(/(out|err): /g, ''), 'logged\nto stderr\nhalf way\n');
+    assert.equal(context.progress, 1);
+  });
+
+  it('may give images', async () => {
+    const outcome = await callTool(tools, 'picture');
+    assert.deepEqual(outcome, { response: 'see', parts: [{ type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AQID' }] });
+  });
+
+  it('is refused for a name it does not have', async () => {
+    await assert.rejects(callTool(tools, 'nothing'), (error) => error instanceof ClassedError && error.class === 'unknown_tool');
+  });
+
+  it('costs little per call', async () => {
+    for (let i = 0; i < 500; i++) await callTool(tools, 'fine', { a: i });
+    const before = process.cpuUsage();
+    const calls = 2000;
+    for (let i = 0; i < calls; i++) await callTool(tools, 'fine', { a: i });
+    const { user, system } = process.cpuUsage(before);
+    const each = (user + system) / calls;
+    // Both threads together; ~30 µs on an idle machine.
+    assert.ok(each < 200, `${each} µs of CPU per call`);
+  });
+
+  it('runs calls side by side', async () => {
+    const before = performance.now();
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, i) => callTool(tools, 'fine', { a: i })));
+    assert.deepEqual(outcomes.map((outcome) => outcome.response), Array.from({ length: 40 }, (_, i) => ({ sum: i + 2 })));
+    assert.ok(performance.now() - before < 2000);
+  });
+
+  it('with session: each rollout has a thread and its variables for itself', async () => {
+    const source = `
+      import { tool } from 'rollout-studio';
+      import { z } from 'zod';
+      let count = 0;
+      export const next = tool({ description: 'Counts.', input: z.object({}), session: true, run: () => ++count });
+    `;
+    const one = await openSource(source);
+    const two = await openSource(source);
+    assert.equal(one.specs[0]?.sessionBound, true);
+    assert.equal((await callTool(one, 'next')).response, 1);
+    assert.equal((await callTool(one, 'next')).response, 2);
+    assert.equal((await callTool(two, 'next')).response, 1);
+    await one.close();
+    const three = await openSource(source);
+    assert.equal((await callTool(three, 'next')).response, 1);
+    await Promise.all([two.close(), three.close()]);
+    await assert.rejects(callTool(three, 'next'), (error) => error instanceof ClassedError && error.class === 'cancelled');
+  });
+});
+
+describe('a module that cannot be used is a config error', () => {
+  const refused = (source: string, pattern: RegExp) => assert.rejects(openSource(source), (error) => {
+    assert.ok(StudioError.is(error, 'config'), String(error));
+    assert.match(error.message, pattern);
+    return true;
+  });
+
+  it('throws while it loads', () => refused('export const x = 1;\nthrow new Error("not today");', /^tools\.ts:2:7: the module could not be loaded: not today$/));
+  it('exits while it loads', () => refused('process.exit(1);', /^tools\.ts:1:9: the module could not be loaded: called process\.exit\(1\)$/));
+  it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: exports no tool/));
+  it('has a tool without schema', () => refused(
+    'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: () => 1 });', /^tools\.ts: the tool "t": its `input` must be a zod object/));
+  it('has a tool by default', () => refused(
+    'import { tool } from "rollout-studio"; import { z } from "zod";\nexport default tool({ description: "", input: z.object({}), run: () => 1 });', /"default" cannot have this name/));
+  it('has a tool whose schema is no object', () => refused(
+    'import { tool } from "rollout-studio"; import { z } from "zod";\nexport const t = tool({ description: "", input: z.string() as never, run: () => 1 });', /must be a zod object/));
+});
+
+it('two tools of one name are refused', async () => {
+  const module = await bench.module('hostile.ts');
+  await assert.rejects(
+    openTools([{ kind: 'module', module }, { kind: 'module', module: { ...module, file: 'other.ts' } }], bench.environment),
+    (error) => StudioError.is(error, 'config') && /^Two tools have the name "cycle": one of hostile\.ts, one of other\.ts\.$/.test(error.message),
+  );
+});

@@ -1,0 +1,137 @@
+// Worlds written as modules: sessions, verdicts, snapshots, changes; and exported functions.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { StudioError } from '../../src/common/errors.ts';
+import type { SubmittedWorld } from '../../src/config/submission.ts';
+import type { World, WorldSession } from '../../src/rollout/ports.ts';
+import { ClassedError } from '../../src/trace/classedError.ts';
+import { moduleWorld, runExport } from '../../src/worlds/module.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
+import type { ToolBench } from '../support/tools.ts';
+
+const never = new AbortController().signal;
+const task = { id: 't1', question: 'q', meta: {} };
+let bench: ToolBench;
+let world: World;
+let submitted: SubmittedWorld;
+
+before(async () => {
+  bench = await toolBench();
+  submitted = { name: 'shop', file: 'shop.world.yaml', kind: 'module', module: await bench.module('shop.world.ts'), perturb: [] };
+  world = moduleWorld(submitted, bench.environment);
+});
+after(() => bench.close());
+
+const open = (seed = 5, from?: Uint8Array): Promise<WorldSession> => world.open({ task, seed, ...(from === undefined ? {} : { from }) }, never);
+const isClass = (errorClass: string, pattern: RegExp) => (error: unknown): boolean => {
+  assert.ok(error instanceof ClassedError, String(error));
+  assert.equal(error.class, errorClass);
+  assert.match(error.message, pattern);
+  return true;
+};
+
+describe('a world of a module', () => {
+  it('has tools that act on its state, and tells what changed', async () => {
+    const session = await open();
+    const take = session.specs.find((spec) => spec.name === 'take');
+    assert.deepEqual([take?.effect, take?.sessionBound, take?.from, take?.place?.line], ['restorable', false, { kind: 'world', name: 'shop' }, 21]);
+    const outcome = await callTool(session, 'take', { thing: 'apple' });
+    assert.deepEqual(outcome, { response: { left: 4 }, changes: [{ table: 'stock', key: 'apple', op: 'update', before: 5, after: 4 }] });
+    assert.deepEqual(await callTool(session, 'count'), { response: { apple: 4, pear: 2 } });
+    await session.close();
+  });
+
+  it('tells what changed before a tool failed', async () => {
+    const session = await open();
+    const error = await callTool(session, 'take', { thing: 'plum' }).then(() => undefined, (thrown: unknown) => thrown);
+    assert.ok(error instanceof ClassedError);
+    assert.equal(error.message, 'there is not enough plum');
+    assert.deepEqual(error.place, { file: 'shop.world.ts', line: 26, column: 31 });
+    assert.deepEqual(error.changes, [{ table: 'stock', key: 'plum', op: 'insert', after: -1 }]);
+    await session.close();
+  });
+
+  it('judges its final state', async () => {
+    const session = await open();
+    assert.deepEqual(await session.verify?.({ answer: 'x', expected: 5 }, never), { value: 1, passed: true, explanation: '5 apples, answer "x"' });
+    assert.equal((await session.verify?.({ answer: 'x', expected: undefined }, never))?.passed, false);
+    await assert.rejects(async () => session.verify?.({ answer: 'bad', expected: 5 }, never), isClass('world_error', /^verify must return/));
+    await session.close();
+  });
+
+  it('goes on from a snapshot', async () => {
+    const session = await open();
+    await callTool(session, 'take', { thing: 'pear', count: 2 });
+    const snapshot = await session.snapshot?.(never);
+    await session.close();
+    const again = await open(9, snapshot);
+    assert.deepEqual((await callTool(again, 'count')).response, { apple: 5, pear: 0 });
+    await again.close();
+  });
+
+  it('keeps sessions apart, and leaves its thread to the next when it closed', async () => {
+    const [one, two] = await Promise.all([open(1), open(2)]);
+    await callTool(one, 'take', { thing: 'apple' });
+    assert.deepEqual((await callTool(two, 'count')).response, { apple: 2, pear: 2 });
+    const before = (await callTool(one, 'opened')).response;
+    await one.close();
+    const three = await open(3);
+    assert.equal((await callTool(three, 'opened')).response, Number(before) + 1);
+    assert.deepEqual((await callTool(three, 'count')).response, { apple: 3, pear: 2 });
+    await Promise.all([two.close(), three.close()]);
+    assert.ok(bench.late.includes('out: closed\n'));
+  });
+
+  it('does one thing at a time', async () => {
+    const session = await open();
+    const slow = callTool(session, 'slow');
+    const cancelled = callTool(session, 'count', {}, callContext(AbortSignal.timeout(10)));
+    await assert.rejects(cancelled, isClass('timeout', /time limit/));
+    assert.equal((await slow).response, 'done');
+    assert.deepEqual((await callTool(session, 'count')).response, { apple: 5, pear: 2 });
+    await session.close();
+  });
+
+  it('is lost with its thread, and says so from then on', async () => {
+    const session = await open();
+    await assert.rejects(callTool(session, 'hang', {}, callContext(AbortSignal.timeout(50))), isClass('timeout', /time limit/));
+    await assert.rejects(callTool(session, 'count'), isClass('world_error', /thread .*gone/));
+    await assert.rejects(async () => session.verify?.({ answer: 'x', expected: 5 }, never), isClass('world_error', /gone/));
+    await session.close();
+    const other = await open();
+    await assert.rejects(callTool(other, 'leave'), isClass('tool_error', /process\.exit\(1\)/));
+    await other.close();
+    const next = await open();
+    assert.deepEqual((await callTool(next, 'count')).response, { apple: 5, pear: 2 });
+    await next.close();
+  });
+
+  it('that does not open is a world_error with its place', async () => {
+    await assert.rejects(world.open({ task: { ...task, id: 'broken' }, seed: 1 }, never), (error) => {
+      assert.ok(error instanceof ClassedError);
+      assert.deepEqual([error.class, error.message, error.place?.file, error.place?.line], ['world_error', 'no such shop', 'shop.world.ts', 14]);
+      return true;
+    });
+  });
+
+  it('without open is a world_error', async () => {
+    const wrong = moduleWorld({ ...submitted, module: await bench.module('hostile.ts') }, bench.environment);
+    await assert.rejects(wrong.open({ task, seed: 1 }, never), isClass('world_error', /must export a function `open`/));
+  });
+});
+
+describe('an exported function', () => {
+  it('is called with JSON and gives JSON', async () => {
+    assert.deepEqual(await runExport(submitted.module, 'count_words', [{ answer: 'three small words' }], bench.environment, never), { value: 3, passed: true });
+  });
+
+  it('that throws is a tool_error in its file', async () => {
+    await assert.rejects(runExport(submitted.module, 'scorer_throws', [], bench.environment, never), (error) =>
+      error instanceof ClassedError && error.message === 'cannot score this' && error.place?.file === 'shop.world.ts');
+  });
+
+  it('that is not there is a config error that names what is', async () => {
+    await assert.rejects(runExport(submitted.module, 'score', [], bench.environment, never), (error) =>
+      StudioError.is(error, 'config') && error.message === 'shop.world.ts exports no "score".' && (error.mend ?? '').includes('count_words'));
+  });
+});

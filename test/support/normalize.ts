@@ -1,0 +1,60 @@
+/**
+ * A rollout's events without what may differ between an undisturbed run and one that was resumed: leases, times, which
+ * worker, spans that a takeover closed and the numbers (seq, message ordinals) that follow from them. Calls that ran
+ * side by side are put in the order in which they began.
+ */
+import type { Part, TraceEvent } from '../../src/trace/schema.ts';
+
+/** Fields that tell time, or who did it. */
+const VOLATILE = new Set(['ms', 'first_ms', 'queue_ms', 'held_ms', 'at', 'retries', 'worker', 'endpoint', 'batch', 'cached_tokens']);
+
+export function normalize(events: readonly TraceEvent[]): unknown[] {
+  const dropped = closedAtTakeover(events);
+  const messages = new Map<number, unknown>();
+  for (const event of events) if (event.kind === 'message') messages.set(event.data.m, { role: event.data.role, parts: event.data.parts.map(plainPart), origin: event.data.origin });
+  const ends = new Map<number, TraceEvent[]>();
+  for (const event of events) {
+    if (event.span === undefined || dropped.has(event.seq)) continue;
+    const list = ends.get(event.span);
+    if (list === undefined) ends.set(event.span, [event]);
+    else list.push(event);
+  }
+  const say = (m: number | undefined): unknown => (m === undefined ? undefined : messages.get(m));
+  return events.flatMap((event): unknown[] => {
+    if (dropped.has(event.seq) || event.kind === 'rollout.lease' || event.kind === 'message' || event.span !== undefined) return [];
+    const data: Record<string, unknown> = { ...stable(event.data) };
+    // A resumed rollout shares its context by what was said, not by which ordinal it got.
+    if (event.kind === 'model.start') data['context'] = event.data.context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => say(from + index)));
+    const belongs = (ends.get(event.seq) ?? []).map((end) => ({ kind: end.kind, data: stable(end.data), said: 'm' in end.data ? say(end.data.m as number | undefined) : undefined }));
+    return [{ kind: event.kind, agent: event.agent, data, belongs }];
+  });
+}
+
+/** seqs of spans that a new holder closed, with what belongs to them. */
+function closedAtTakeover(events: readonly TraceEvent[]): Set<number> {
+  const dropped = new Set<number>();
+  for (const event of events) {
+    if (event.span === undefined || !('error' in event.data)) continue;
+    const error = event.data.error;
+    if (error?.class === 'infrastructure') {
+      dropped.add(event.span);
+      dropped.add(event.seq);
+    }
+  }
+  for (const event of events) if (event.span !== undefined && dropped.has(event.span)) dropped.add(event.seq);
+  return dropped;
+}
+
+function stable(value: unknown): Record<string, unknown> {
+  return strip(value) as Record<string, unknown>;
+}
+
+function strip(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(strip);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !VOLATILE.has(key) && key !== 'm').map(([key, member]) => [key, strip(member)]));
+}
+
+function plainPart(part: Part): unknown {
+  return part;
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseReference } from '../../../src/cli/reference.ts';
+import { StudioError } from '../../../src/common/errors.ts';
+
+const BATCH = 'b01m7yt5zts9x3a954';
+const ROLLOUT = 'r01m7yt5ydbtvw51dr';
+
+describe('references', () => {
+  it('reads a batch, and last for the newest', () => {
+    assert.deepEqual(parseReference(BATCH), { kind: 'batch', batch: BATCH });
+    assert.deepEqual(parseReference('last'), { kind: 'batch', batch: 'last' });
+  });
+
+  it('reads a rollout with a step or a seq behind', () => {
+    assert.deepEqual(parseReference(ROLLOUT), { kind: 'rollout', rollout: ROLLOUT, point: {} });
+    assert.deepEqual(parseReference(`${ROLLOUT}:12`), { kind: 'rollout', rollout: ROLLOUT, point: { step: 12 } });
+    assert.deepEqual(parseReference(`${ROLLOUT}@340`), { kind: 'rollout', rollout: ROLLOUT, point: { seq: 340 } });
+  });
+
+  it('reads an attempt of a task whose id holds slashes, colons and at signs', () => {
+    assert.deepEqual(parseReference(`${BATCH}/a/b:c@d/3:4`), { kind: 'attempt', batch: BATCH, task: 'a/b:c@d', attempt: 3, point: { step: 4 } });
+    assert.deepEqual(parseReference('last/#12/1'), { kind: 'attempt', batch: 'last', task: '#12', attempt: 1, point: {} });
+    assert.deepEqual(parseReference('last/t@1/2@9'), { kind: 'attempt', batch: 'last', task: 't@1', attempt: 2, point: { seq: 9 } });
+  });
+
+  for (const text of ['', 'nothing', `${BATCH}:3`, `${BATCH}/task`, `${BATCH}/task/x`, `${ROLLOUT}:`, `${ROLLOUT}:1@2`]) {
+    it(`refuses “${text}” and says what a reference looks like`, () => {
+      assert.throws(() => parseReference(text), (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.mend ?? ''));
+    });
+  }
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Diverged, Prefix, type PrefixRequest } from '../../../src/rollout/act/prefix.ts';
+import type { EffectKind, RecordedAction } from '../../../src/rollout/act/recorded.ts';
+
+function action(seq: number, key: string, state: 'complete' | 'open' | 'lost' = 'complete', agent = 'desk', name = 'f'): RecordedAction {
+  const error = { class: 'infrastructure', message: 'lost' } as const;
+  return {
+    agent, kind: 'tool', name, key, seq, start: { call: key, name, arguments: {}, effect: 'pure' },
+    ...(state === 'open' ? {} : { end: { seq: seq + 1, message: undefined, data: { status: state === 'lost' ? 'error' : 'ok', source: 'live', ...(state === 'lost' ? { error } : {}) } } }),
+  };
+}
+
+function ask(key: string, name = 'f', agent = 'desk', kind: EffectKind = 'tool'): PrefixRequest {
+  return { agent, kind, name, key: () => key };
+}
+
+function taken(prefix: Prefix, request: PrefixRequest): [string, number | boolean] {
+  const match = prefix.take(request);
+  return match.how === 'new' ? ['new', match.diverged] : [match.how, match.action.seq];
+}
+
+describe('a prefix', () => {
+  it('answers each recorded action once, in any order of its agent', () => {
+    const prefix = new Prefix([action(1, 'a'), action(3, 'b'), action(5, 'a')], 'strict');
+    assert.deepEqual(taken(prefix, ask('b')), ['answered', 3]);
+    assert.deepEqual(taken(prefix, ask('a')), ['answered', 1]);
+    assert.deepEqual(taken(prefix, ask('a')), ['answered', 5]);
+    assert.deepEqual(taken(prefix, ask('a')), ['new', false]);
+    assert.equal(prefix.spent('desk'), true);
+  });
+
+  it('prefers what was answered to what was lost', () => {
+    const prefix = new Prefix([action(1, 'a', 'lost'), action(3, 'b', 'open'), action(4, 'a')], 'strict');
+    assert.deepEqual(taken(prefix, ask('a')), ['answered', 4]);
+    assert.deepEqual(taken(prefix, ask('b')), ['again', 3]);
+    assert.deepEqual(taken(prefix, ask('a')), ['again', 1]);
+  });
+
+  it('keeps agents apart', () => {
+    const prefix = new Prefix([action(1, 'a', 'complete', 'desk/one#1'), action(3, 'a', 'complete', 'desk/two#1')], 'strict');
+    assert.deepEqual(taken(prefix, ask('a', 'f', 'desk/two#1')), ['answered', 3]);
+    assert.deepEqual(taken(prefix, ask('a', 'f', 'desk')), ['new', false]);
+  });
+
+  it('strict: something else than recorded diverges, until all is answered', () => {
+    const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'open')], 'strict');
+    assert.throws(() => prefix.take(ask('x')), Diverged);
+    assert.throws(() => prefix.take(ask('a', 'g')), /desk asks for tool "g" where tool "f" was recorded \(event 1\)/);
+    prefix.take(ask('a'));
+    assert.deepEqual(taken(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
+  });
+
+  it('in order: the next answer of the same kind and name, and nothing more once there is none', () => {
+    const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'complete', 'desk', 'g'), action(5, 'c')], 'in_order');
+    const first = prefix.take(ask('x'));
+    assert.deepEqual([first.how, first.how === 'answered' && first.exact], ['answered', false]);
+    assert.deepEqual(taken(prefix, ask('x', 'h')), ['new', true]);
+    assert.deepEqual(taken(prefix, ask('c')), ['new', false]);
+    assert.equal(prefix.spent('desk'), true);
+  });
+
+  it('none: what does not match has no answer, and the others still have', () => {
+    const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'none');
+    assert.deepEqual(taken(prefix, ask('x')), ['new', false]);
+    assert.deepEqual(taken(prefix, ask('b')), ['answered', 3]);
+  });
+
+  it('may be strict for some answers only', () => {
+    const prefix = new Prefix([action(1, 'a'), action(30, 'b')], (expected) => (expected.seq < 10 ? 'in_order' : 'strict'));
+    assert.deepEqual(taken(prefix, ask('x')), ['answered', 1]);
+    assert.throws(() => prefix.take(ask('x')), Diverged);
+  });
+
+  it('knows when its agent asks next', () => {
+    const prefix = new Prefix([action(1, 'a'), action(3, 'b')], 'strict');
+    prefix.take(ask('a'));
+    assert.equal(prefix.nextStart('desk', 2), 3);
+    assert.equal(prefix.nextStart('desk', 4), Infinity);
+    assert.equal(prefix.nextStart('nobody', 1), Infinity);
+  });
+
+  it('looks at a thousand actions without looking at all of them each time', () => {
+    const actions = Array.from({ length: 5000 }, (_, index) => action(index * 2 + 1, `k${index}`));
+    const prefix = new Prefix(actions, 'strict');
+    let looks = 0;
+    for (const { key } of actions) prefix.take({ ...ask(key), key: () => { looks++; return key; } });
+    assert.equal(looks, 5000);
+  });
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { describe, test } from 'node:test';
+import { checkOrigin } from '../../../src/server/access/origins.ts';
+import { presentedToken, Tokens } from '../../../src/server/access/tokens.ts';
+import { Router } from '../../../src/server/http/router.ts';
+import { parseOptions } from '../../../src/server/process/options.ts';
+import { rangeOf } from '../../../src/server/routes/blobs.ts';
+
+const request = (headers: Record<string, string>): IncomingMessage => ({ headers }) as unknown as IncomingMessage;
+
+describe('tokens', () => {
+  test('say who calls', () => {
+    const tokens = new Tokens('key');
+    assert.deepEqual(tokens.who(tokens.full), { kind: 'client', readOnly: false });
+    assert.deepEqual(tokens.who(tokens.read), { kind: 'client', readOnly: true });
+    assert.equal(tokens.who(''), undefined);
+    assert.equal(tokens.who(`${tokens.full} `), undefined);
+    assert.notEqual(new Tokens('key').full, tokens.full);
+  });
+
+  test('of workers hold for one batch, at every server of the store, and at no other', () => {
+    const token = new Tokens('key').worker('b1');
+    assert.deepEqual(new Tokens('key').who(token), { kind: 'worker', batch: 'b1' });
+    assert.equal(new Tokens('key').who(token.replace('b1', 'b2')), undefined);
+    assert.equal(new Tokens('other').who(token), undefined);
+  });
+
+  test('come in a header or, from a browser, as a subprotocol', () => {
+    assert.equal(presentedToken(request({ authorization: 'Bearer abc' })), 'abc');
+    assert.equal(presentedToken(request({ authorization: 'Basic abc' })), undefined);
+    assert.equal(presentedToken(request({ 'sec-websocket-protocol': 'studio, token.abc' })), 'abc');
+    assert.equal(presentedToken(request({})), undefined);
+  });
+});
+
+describe('Host and Origin', () => {
+  const rules = { host: '127.0.0.1', allowHosts: ['studio.svc'], allowOrigins: ['https://lab.example'] };
+  const check = (headers: Record<string, string>, of = rules): boolean => {
+    try {
+      checkOrigin(request(headers), of);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test('only names of ours', () => {
+    for (const host of ['localhost:80', '127.0.0.1', '[::1]:4711', 'LOCALHOST', 'studio.svc:8080']) assert.ok(check({ host }), host);
+    for (const host of ['', 'example.org', 'localhost.example.org', '10.0.0.7:80', 'localhost/x', 'a@localhost', '127.0.0.1.nip.io', 'local host']) assert.ok(!check({ host }), host);
+  });
+
+  test('listening on all addresses, any address but no other name', () => {
+    const all = { ...rules, host: '0.0.0.0' };
+    assert.ok(check({ host: '10.0.0.7:80' }, all));
+    assert.ok(!check({ host: 'example.org' }, all));
+  });
+
+  test('no origin, the own one, or an allowed one', () => {
+    for (const origin of ['http://localhost:80', 'https://lab.example', 'HTTPS://LAB.example']) assert.ok(check({ host: 'localhost:80', origin }), origin);
+    for (const origin of ['null', 'http://localhost:81', 'http://127.0.0.1:80', 'https://lab.example.evil', 'file://']) assert.ok(!check({ host: 'localhost:80', origin }), origin);
+  });
+});
+
+test('ranges', () => {
+  assert.deepEqual(rangeOf('bytes=0-', 10), { start: 0, end: 9 });
+  assert.deepEqual(rangeOf('bytes=3-99', 10), { start: 3, end: 9 });
+  assert.deepEqual(rangeOf('bytes=-4', 10), { start: 6, end: 9 });
+  assert.deepEqual(rangeOf('bytes=-40', 10), { start: 0, end: 9 });
+  assert.equal(rangeOf('bytes=10-', 10), 'none');
+  assert.equal(rangeOf('bytes=-0', 10), 'none');
+  for (const whole of [undefined, 'bytes=-', 'bytes=5-3', 'bytes=1-2,4-5', 'lines=1-2']) assert.equal(rangeOf(whole, 10), undefined);
+});
+
+describe('routes', () => {
+  const found: string[] = [];
+  const router = new Router([
+    { method: 'GET', path: '/v1/things/:thing', may: 'read', handle: ({ params }) => Promise.resolve(void found.push(params['thing']!)) },
+    { method: 'POST', path: '/v1/things/:thing', may: 'full', handle: () => Promise.resolve(undefined) },
+    { method: 'PUT', path: '/v1/things/:thing', may: 'full', workers: true, handle: () => Promise.resolve(undefined) },
+  ]);
+  const call = (method: string, pathname: string, who: { kind: 'client'; readOnly: boolean } | { kind: 'worker'; batch: string } = { kind: 'client', readOnly: true }) =>
+    router.handle({ method } as unknown as IncomingMessage, { once: () => undefined } as never, new URL(pathname, 'http://s'), () => who);
+
+  test('are found by method and parts, which are decoded', async () => {
+    await call('GET', '/v1/things/a%2Fb');
+    assert.deepEqual(found, ['a/b']);
+    for (const nowhere of ['/v1/things', '/v1/things/', '/v1/things/a/b', '/v1/things/%E0%A4%A', '/V1/things/a']) await assert.rejects(call('GET', nowhere), { code: 'not_found' });
+    await assert.rejects(call('HEAD', '/v1/things/a'), { code: 'usage' });
+  });
+
+  test('let in only those they are for', async () => {
+    await assert.rejects(call('POST', '/v1/things/a'), { code: 'forbidden' });
+    await call('POST', '/v1/things/a', { kind: 'client', readOnly: false });
+    await assert.rejects(call('GET', '/v1/things/a', { kind: 'worker', batch: 'b' }), { code: 'forbidden' });
+    await call('PUT', '/v1/things/a', { kind: 'worker', batch: 'b' });
+  });
+});
+
+test('the command line', () => {
+  assert.deepEqual(parseOptions(['--store', 'x']), { store: 'x', host: '127.0.0.1', port: 0, idleSeconds: 60, executor: 'local', allowHosts: [], allowOrigins: [] });
+  for (const wrong of [[], ['--store', 'x', '--port', '-1'], ['--store', 'x', '--port', '1.5'], ['--store', 'x', '--idle-seconds', 'long'], ['--store', 'x', '--executor', 'cloud'], ['--store', 'x', '--shop', 'y'], ['--store', 'x', 'more']]) {
+    assert.throws(() => parseOptions(wrong), { code: 'usage' });
+  }
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BackPressure, type Caller } from '../../../src/server/pressure/backPressure.ts';
+import { EndpointLimit, START_PERMITS } from '../../../src/server/pressure/limit.ts';
+import { metricsUrl, parseEngineLoad } from '../../../src/server/pressure/metrics.ts';
+import { sharePermits } from '../../../src/server/pressure/shares.ts';
+
+describe('the limit of an endpoint', () => {
+  test('doubles per round until the endpoint first says no, then grows by one per round', () => {
+    const limit = new EndpointLimit(8);
+    for (let call = 0; call < 8; call++) limit.ok(call, 100);
+    assert.equal(limit.permits(10), 16);
+    limit.refused('busy', 10);
+    assert.equal(limit.permits(10), 0);
+    limit.ok(300, 100);
+    assert.deepEqual([limit.state, limit.permits(300)], ['ok', 8]);
+    limit.ok(301, 100, 7);
+    limit.ok(302, 100);
+    assert.equal(limit.permits(400), 8, 'one round short of one more, for the limit grew meanwhile');
+    limit.ok(400, 100);
+    assert.equal(limit.permits(400), 9);
+  });
+
+  test('does not grow while something else is what holds calls back', () => {
+    const limit = new EndpointLimit(32);
+    for (let call = 0; call < 1000; call++) limit.ok(call, 3);
+    assert.equal(limit.permits(1000), 32);
+  });
+
+  test('refusals that come together are one; then one probe at a time, with a growing pause', () => {
+    const limit = new EndpointLimit(64);
+    for (let call = 0; call < 20; call++) limit.refused('down', 1000 + call);
+    assert.deepEqual([limit.permits(1020), limit.changesAt(1020)], [0, 1519]);
+    assert.equal(limit.permits(1519), 1);
+    limit.refused('down', 1600);
+    assert.deepEqual([limit.permits(2599), limit.permits(2600)], [0, 1]);
+    limit.ok(2650, 64);
+    assert.equal(limit.permits(2650), 32);
+  });
+
+  test('Retry-After holds, though calls from before still end well', () => {
+    const limit = new EndpointLimit(4);
+    limit.refused('busy', 0, 10_000);
+    limit.ok(50, 4);
+    assert.deepEqual([limit.permits(9_999), limit.permits(10_000)], [0, 1]);
+    limit.ok(10_050, 4);
+    assert.equal(limit.permits(10_050), 2);
+  });
+
+  test('never falls below one', () => {
+    const limit = new EndpointLimit(2);
+    for (let at = 0; at < 100_000; at += 5_000) {
+      limit.refused('busy', at);
+      limit.ok(at + 4_000, 2);
+    }
+    assert.equal(limit.permits(100_000), 1);
+  });
+
+  test('a queue in the engine, a full cache and preemptions bring it down to what the engine can do', () => {
+    const queued = new EndpointLimit(512);
+    queued.load({ running: 20, waiting: 80 }, 0);
+    assert.equal(queued.permits(0), 512, 'one queue may be a burst');
+    queued.load({ running: 20, waiting: 80 }, 3_000);
+    assert.equal(queued.permits(3_000), 85);
+    queued.ok(3_100, 500);
+    assert.equal(queued.permits(3_100), 85, 'no growth while it queues');
+    queued.load({ running: 20, waiting: 0 }, 6_000);
+    for (let call = 0; call < 100; call++) queued.ok(6_000, 500);
+    assert.equal(queued.permits(6_000), 86);
+
+    const full = new EndpointLimit(40);
+    full.load({ running: 40, waiting: 0, kvCache: 0.97 }, 0);
+    assert.equal(full.permits(0), 34);
+
+    const preempting = new EndpointLimit(40);
+    preempting.load({ running: 40, waiting: 0, preemptions: 7 }, 0);
+    assert.equal(preempting.permits(0), 40);
+    preempting.load({ running: 40, waiting: 0, preemptions: 8 }, 3_000);
+    assert.equal(preempting.permits(3_000), 34);
+  });
+});
+
+describe('shares', () => {
+  test('add up, go by demand, and leave nobody without one', () => {
+    assert.deepEqual(sharePermits(10, [0, 9], 0), [2, 8]);
+    for (const permits of [3, 7, 64, 1000]) {
+      const shares = sharePermits(permits, [1, 50, 3], 0);
+      assert.equal(shares.reduce((sum, share) => sum + share, 0), permits);
+      assert.ok(Math.min(...shares) >= 1);
+    }
+    assert.deepEqual(sharePermits(0, [1, 2], 0), [0, 0]);
+    assert.deepEqual(sharePermits(5, [], 0), []);
+  });
+
+  test('too few permits go round among those that can use them', () => {
+    const turns = [0, 1, 2, 3].map((turn) => sharePermits(1, [4, 0, 4, 4], turn));
+    assert.deepEqual(turns, [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]);
+    assert.deepEqual(sharePermits(1, [0, 0], 1), [0, 1]);
+  });
+});
+
+describe('metrics', () => {
+  test('are read as vLLM writes them', () => {
+    const load = parseEngineLoad([
+      '# HELP vllm:num_requests_running Number of requests in model execution batches.',
+      'vllm:num_requests_running{engine="0",model_name="m"} 3.0',
+      'vllm:num_requests_running{engine="1",model_name="m"} 4.0',
+      'vllm:num_requests_waiting{engine="0",model_name="m"} 2.0',
+      'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 2.0',
+      'vllm:kv_cache_usage_perc{engine="0"} 0.25',
+      'vllm:kv_cache_usage_perc{engine="1"} 0.5',
+      'vllm:num_preemptions_total{engine="0"} 7.0',
+      'vllm:num_preemptions_created{engine="0"} 1.79e+09',
+    ].join('\n'));
+    assert.deepEqual(load, { running: 7, waiting: 2, kvCache: 0.5, preemptions: 7 });
+    assert.equal(parseEngineLoad('process_cpu_seconds_total 1\n'), undefined);
+  });
+
+  test('are beside /v1', () => {
+    assert.equal(metricsUrl('http://gpu:8000/v1'), 'http://gpu:8000/metrics');
+    assert.equal(metricsUrl('https://user:secret@gateway/models/a/v1/?key=1'), 'https://gateway/models/a/metrics');
+    assert.equal(metricsUrl('demo:?slots=2'), undefined);
+    assert.equal(metricsUrl('${env:VLLM_URL}'), undefined);
+  });
+});
+
+describe('back-pressure', () => {
+  function setUp() {
+    const state = { now: 0, callers: [] as Caller[], changes: 0 };
+    const pressure = new BackPressure({ callers: () => state.callers, changed: () => (state.changes += 1), demo: () => undefined, now: () => state.now });
+    return { state, pressure };
+  }
+
+  test('batches on one endpoint share its limit; a batch has no permits for what it does not use', () => {
+    const { state, pressure } = setUp();
+    pressure.use('b1', ['http://a/v1'], [], 8);
+    pressure.use('b2', ['http://a/v1', 'http://b/v1'], ['http://judge/v1'], 100);
+    state.callers = [{ session: 's1', batch: 'b1', running: 4 }, { session: 's2', batch: 'b2', running: 4 }];
+    const shares = pressure.shares();
+    assert.deepEqual(Object.keys(shares.get('s1')!), ['http://a/v1']);
+    assert.deepEqual(shares.get('s2')!, { 'http://a/v1': 25, 'http://b/v1': 50, 'http://judge/v1': 100 });
+    assert.equal(shares.get('s1')!['http://a/v1']! + shares.get('s2')!['http://a/v1']!, 50);
+    pressure.release('b2');
+    assert.deepEqual(pressure.info().map(({ endpoint }) => endpoint), ['http://a/v1']);
+    pressure.close();
+  });
+
+  test('with concurrency auto, rollouts follow permits, and one finds out whether a dead endpoint is back', () => {
+    const { state, pressure } = setUp();
+    pressure.use('b1', ['http://a/v1'], [], undefined);
+    assert.equal(pressure.room('b1', ['http://a/v1']), START_PERMITS * 2);
+    state.callers = [{ session: 's1', batch: 'b1', running: 60 }];
+    assert.equal(pressure.room('b1', ['http://a/v1']), START_PERMITS * 2 - 60);
+    pressure.report('b1', 'http://a/v1', { what: 'down', text: 'refused' });
+    assert.ok(state.changes > 0);
+    assert.equal(pressure.room('b1', ['http://a/v1']), 0);
+    state.callers = [];
+    assert.equal(pressure.room('b1', ['http://a/v1']), 1);
+    pressure.close();
+  });
+
+  test('what is shown of an endpoint holds no credentials', () => {
+    const { pressure } = setUp();
+    pressure.use('b1', ['http://user:secret@a/v1'], [], 1);
+    assert.equal(pressure.info()[0]!.endpoint, 'http://a/v1');
+    pressure.close();
+  });
+});
