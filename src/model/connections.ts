@@ -1,6 +1,7 @@
 /** What all model clients of a process share: the connections, and what was learned of each endpoint's dialect. */
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { Dialect } from './chat/dialect.ts';
+import { SteadyClient } from './http/steadyClient.ts';
 import { Transport } from './http/transport.ts';
 import type { TransportOptions } from './http/transport.ts';
 
@@ -29,7 +30,7 @@ export class ModelConnections {
     const key = JSON.stringify([target.baseUrl, target.apiKey, target.headers, target.query]);
     let client = this.#clients.get(key);
     if (client === undefined) {
-      client = new OpenAI({
+      client = new SteadyClient({
         baseURL: target.baseUrl,
         apiKey: target.apiKey ?? 'none',
         adminAPIKey: null,

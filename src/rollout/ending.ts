@@ -1,6 +1,7 @@
 import { ClassedError } from '../trace/classedError.ts';
 import type { Json } from '../common/json.ts';
 import type { RolloutEndStatus } from '../trace/schema.ts';
+import { faultOf } from './faults.ts';
 import { Diverged } from './act/prefix.ts';
 
 /** How a rollout came to its end. */
@@ -18,8 +19,7 @@ export interface Ending {
  */
 export function endingOf(thrown: unknown, answerSoFar: Json, setUp: boolean): Ending {
   if (thrown instanceof Diverged) return { status: 'infrastructure', answer: null, error: new ClassedError('infrastructure', thrown.message), scorable: false };
-  // What has no class is a fault of ours.
-  const error = ClassedError.from(thrown, 'infrastructure');
+  const error = faultOf(thrown, 'tool_error', 'infrastructure');
   switch (error.class) {
     case 'infrastructure':
       return { status: 'infrastructure', answer: null, error, scorable: false };

@@ -198,7 +198,7 @@ export class Rollout {
     });
     if (world !== undefined) this.#opened.world = world;
     const tools = new ToolSet(own, world, job.submission.agent.answer, sha256);
-    this.#checkSessions(running, tools, world);
+    this.#checkSessions(running, tools);
     const limits = (this.#limits = new Limits(job.submission.agent.limits, watch, time));
     limits.start((error) => stop.stop(error));
     return (this.#opened.agent = makeAgent({ ...this.#crewParts(running), limits, tools }));
@@ -217,13 +217,13 @@ export class Rollout {
   }
 
   /** What lived in sessions that are gone: a resumed rollout cannot go on without it, a fork does and says so. */
-  #checkSessions({ history, log, ownFrom }: Running, tools: ToolSet, world: WorldPlace | undefined): void {
-    const own = lostSessions(history, tools, world, ownFrom);
+  #checkSessions({ history, log, ownFrom }: Running, tools: ToolSet): void {
+    const own = lostSessions(history, tools, ownFrom);
     if (own.length > 0) {
       throw new ClassedError('infrastructure', `Its worker was lost, and with it the sessions of ${own.join(', ')}, which cannot be brought back. A new try begins from the start.`);
     }
     if (this.#job.how !== 'fresh') return;
-    const shared = lostSessions(history, tools, world, 1);
+    const shared = lostSessions(history, tools, 1);
     if (shared.length === 0) return;
     const text = `The fork begins with fresh sessions of ${shared.join(', ')}: what the recorded calls did in them is not there.`;
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);

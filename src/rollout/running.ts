@@ -2,6 +2,7 @@ import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
 import { codeSha, configSha, type Submission } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import { faultOf } from './faults.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
@@ -124,7 +125,7 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
     try {
       drafts.push(...forkEditDrafts(job.edits, log, history, log.last + 1 + drafts.length));
     } catch (error) {
-      refusal = ClassedError.from(error, 'invalid_arguments');
+      refusal = faultOf(error, 'invalid_arguments', 'infrastructure');
     }
     drafts.push(...closeSpans(log, 'infrastructure', 'It was open where the fork was cut.'));
   }

@@ -2,6 +2,7 @@ import { seedOf } from '../common/hash.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { Ending } from './ending.ts';
+import { faultOf } from './faults.ts';
 import type { Message, Scorer, ScoreInput, WorldSession } from './ports.ts';
 import type { Stop } from './stop.ts';
 
@@ -28,7 +29,7 @@ export async function scoreOf(ending: Ending, input: ScoringInput): Promise<Even
       ...(explanation === undefined ? {} : { explanation }),
     };
   } catch (thrown) {
-    return unscored(scorer, ClassedError.from(thrown, 'tool_error'));
+    return unscored(scorer, faultOf(thrown, 'tool_error', 'tool_error'));
   }
 }
 

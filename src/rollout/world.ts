@@ -7,6 +7,7 @@ import type { Act, Acted } from './act/act.ts';
 import { worldKey, type History } from './act/history.ts';
 import { lostWithWorker, type RecordedAction } from './act/recorded.ts';
 import { Serial } from './act/serial.ts';
+import { faultOf } from './faults.ts';
 import type { Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import type { Recorder, ToolCall, ToolOutcome, ToolSpec, World, WorldSession } from './ports.ts';
@@ -85,7 +86,7 @@ export class WorldPlace {
           opened.session = await openSession(parts, seed);
           return {};
         } catch (thrown) {
-          const error = stop.reason ?? ClassedError.from(thrown, 'world_error');
+          const error = stop.reason ?? faultOf(thrown, 'world_error', 'world_error');
           return { end: { ms: roundMs(time.monotonic() - began), error: error.toTrace() } };
         }
       },
@@ -95,9 +96,10 @@ export class WorldPlace {
     throw new ClassedError(error?.class ?? 'world_error', error?.message ?? `The world ${world.name} did not open.`);
   }
 
-  /** Whether what a recorded call did is gone: it is neither in the snapshot nor may it be run again. */
-  isLost(action: RecordedAction<'tool'>): boolean {
-    return (action.end?.seq ?? Infinity) > this.#covered && action.start.effect === 'irreversible';
+  /** Whether what a recorded call did to the world is gone: it is neither in the snapshot nor may it be run again. */
+  isLost(action: RecordedAction<'tool'>, spec: ToolSpec): boolean {
+    const uncovered = (action.end?.seq ?? Infinity) > this.#covered && action.start.effect === 'irreversible';
+    return uncovered && (spec.sessionBound || this.#parts.history.changing.has(action.seq));
   }
 
   /** Goes on after a live call, which gave `outcome` unless it failed: a snapshot when one is due. */

@@ -179,15 +179,15 @@ function executorHost(parts: { services: Services; hub: Hub; origin: () => strin
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
     workers: async (batch) => (await store.sessions()).filter((session) => session.batch === batch).map((session) => session.worker),
     workerEnded: async (batch, worker, why, infra) => {
-      let worked = false;
+      const rollouts: string[] = [];
       for (const session of await store.sessions()) {
-        if (session.batch !== batch || session.worker !== worker) continue;
-        if ((await store.endSession(session.session, why)).length > 0) worked = true;
+        if (session.batch === batch && session.worker === worker) rollouts.push(...(await store.endSession(session.session, why)));
       }
+      await supervisor.lostWorker(batch, rollouts, why);
       if (infra) await store.tell(batch, 'infra', { what: 'worker_exit', worker, text: why });
       leasing.look(batch, true);
       supervisor.look(batch);
-      return worked;
+      return rollouts.length > 0;
     },
     drain: (worker) => {
       const connected = [...hub.sessions()].filter((session) => session.worker === worker);

@@ -21,7 +21,7 @@ const ATTEMPTS = 20;
 const KILLS = 20;
 const LANES = 16;
 /** Longest time one disturbed batch may take. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 120_000;
 
 type Victim = 'worker' | 'server';
 /** By `task/attempt`. */

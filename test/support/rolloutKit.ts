@@ -122,7 +122,7 @@ export class NumberWorld implements World {
     this.value = value;
     let busy = false;
     const spec = (name: string, effect: ToolSpec['effect']): ToolSpec => ({
-      name, description: name, parameters: { type: 'object', properties: { n: { type: 'integer' } } }, effect, sessionBound: true, from: { kind: 'world', name: 'numbers' },
+      name, description: name, parameters: { type: 'object', properties: { n: { type: 'integer' } } }, effect, sessionBound: false, from: { kind: 'world', name: 'numbers' },
     });
     return Promise.resolve({
       specs: [spec('add', 'restorable'), spec('peek', 'pure'), spec('burn', 'irreversible')],

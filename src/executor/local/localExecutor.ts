@@ -16,6 +16,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** A worker that lived so long was not hindered from starting. */
 const LIVED_MS = 30_000;
+/** One that even had rollouts for so long did not die of them at once. */
+const WORKED_MS = 1_000;
 /** A worker of an ended batch ends by itself. */
 const LEAVE_MS = 10_000;
 const DRAIN_MS = 2_000;
@@ -151,7 +153,8 @@ export class LocalExecutor implements Executor {
     const tell = !well && !this.#hasEnded(batch);
     if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`);
     const worked = await host.workerEnded(batch.id, worker.name, end.text, tell);
-    if (well || worked || performance.now() - worker.startedAt > LIVED_MS) batch.failures = 0;
+    const lived = performance.now() - worker.startedAt;
+    if (well || lived > LIVED_MS || (worked && lived > WORKED_MS)) batch.failures = 0;
     if (!well) this.#failed(batch);
     await removeWorkFolder(work, worker.name);
   }

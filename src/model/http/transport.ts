@@ -38,6 +38,7 @@ export class EndpointRefusal extends Error {
 export class Transport {
   readonly #agent: Agent;
   readonly #bodies = new WeakMap<Response, Body>();
+  readonly #headers = new WeakMap<Headers, Record<string, string>>();
 
   constructor(options: TransportOptions = {}) {
     this.#agent = new Agent({
@@ -66,8 +67,12 @@ export class Transport {
     await this.#agent.destroy();
   }
 
+  /** Clients give the same Headers with every call. */
   #headersOf(init: RequestInit): Record<string, string> {
-    return Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers));
+    const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
+    let plain = this.#headers.get(headers);
+    if (plain === undefined) this.#headers.set(headers, (plain = Object.fromEntries(headers)));
+    return plain;
   }
 
   #send(url: string, init: RequestInit): Promise<Response> {

@@ -2,7 +2,6 @@ import type { ErrorClass, EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
 import type { ToolSet } from '../tools/toolSet.ts';
-import type { WorldPlace } from '../world.ts';
 import type { History } from './history.ts';
 
 /** The ends that close all open spans, newest first, for they may be inside one another. */
@@ -46,16 +45,15 @@ export function openIrreversible(log: Log, history: History, ownFrom: number): O
  * The names of tools whose recorded calls lived in a session that is gone and cannot be brought back: a stateful
  * server's, a shell's, or a world's that keeps no snapshot of what they did. `from`: the first seq that counts.
  */
-export function lostSessions(history: History, tools: ToolSet, world: WorldPlace | undefined, from: number): string[] {
+export function lostSessions(history: History, tools: ToolSet, from: number): string[] {
   const names = new Set<string>();
   for (const action of history.endedCalls(from)) {
     const found = tools.find(action.name);
     const { end } = action;
     if (found === undefined || end === undefined || end.data.source === 'edited') continue;
     const neverMade = end.data.error?.class === 'invalid_arguments' || end.data.error?.class === 'unknown_tool' || end.data.error?.class === 'malformed_output';
-    if (neverMade || !found.spec.sessionBound) continue;
-    if (found.world === undefined) names.add(action.name);
-    else if (world?.isLost(action) === true) names.add(action.name);
+    if (neverMade) continue;
+    if (found.world === undefined ? found.spec.sessionBound : found.world.isLost(action, found.spec)) names.add(action.name);
   }
   return [...names];
 }

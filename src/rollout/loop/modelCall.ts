@@ -4,6 +4,7 @@ import type { JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { Act, Acted, Outcome } from '../act/act.ts';
+import { faultOf } from '../faults.ts';
 import type { Subject } from '../gates/subject.ts';
 import type { Log } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
@@ -115,7 +116,7 @@ export class ModelCaller {
         ...(written === undefined ? {} : { blobs: [written.blob] }),
       };
     } catch (thrown) {
-      const error = stop.reason ?? faultOf(thrown);
+      const error = stop.reason ?? modelFault(thrown);
       return {
         end: { status: 'error', ms: roundMs(time.monotonic() - began), trainable: false, why_not: 'the call failed', source: 'live', error: error.toTrace() },
       };
@@ -151,8 +152,8 @@ export class ModelCaller {
 }
 
 /** What is no classed error is a fault of ours, not of the agent; and only the rollout itself is cancelled or at its limit. */
-function faultOf(thrown: unknown): ClassedError {
-  const error = ClassedError.from(thrown, 'infrastructure');
+function modelFault(thrown: unknown): ClassedError {
+  const error = faultOf(thrown, 'model_error', 'infrastructure');
   return error.class === 'cancelled' || error.class === 'limit' ? new ClassedError('infrastructure', error.message, { cause: error }) : error;
 }
 

@@ -1,5 +1,4 @@
 import type { AnswerRule } from '../../config/submission.ts';
-import { canonicalJson } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Sha256 } from '../log/messages.ts';
 import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
@@ -9,7 +8,7 @@ import { answerTool } from '../loop/answer.ts';
 /** The tools a model is told of, and the stored text of that list. */
 export interface ToldTools {
   readonly specs: readonly ToolSpec[];
-  /** sha256 of the canonical JSON of [{name, description, parameters}]. */
+  /** sha256 of the JSON of [{name, description, parameters}], with the keys in the order in which the model is shown them. */
   readonly sha: string;
   readonly blob: PendingBlob;
 }
@@ -65,7 +64,8 @@ function textOf(spec: ToolSpec): string {
   let text = texts.get(spec);
   if (text === undefined) {
     const { name, description, parameters } = spec;
-    texts.set(spec, (text = canonicalJson({ name, description, parameters })));
+    // Not canonical JSON: chat templates write the keys as they come, so their order is part of the prompt.
+    texts.set(spec, (text = JSON.stringify({ name, description, parameters })));
   }
   return text;
 }

@@ -44,6 +44,8 @@ const LOOK_EVERY_MS = 50;
 const SESSIONS_EVERY_MS = 5_000;
 /** Workers of a stopped batch end its rollouts themselves within a second; later the server does. */
 const STOP_GRACE_MS = 10_000;
+/** So often one try may lose its worker. */
+const MOST_LEASES = 25;
 
 interface Tracked {
   readonly id: string;
@@ -134,6 +136,17 @@ export class Supervisor {
     await store.stop(batch, reason);
     this.look(batch);
     return (await store.closeRollouts({ batch }, { status, reason }, false)).length;
+  }
+
+  /** A worker died with these rollouts. What that happened to again and again may be what kills them: such a try is given up. */
+  async lostWorker(batch: string, rollouts: readonly string[], why: string): Promise<void> {
+    const { store } = this.#options;
+    for (const rollout of rollouts) {
+      const epoch = (await store.rollout(rollout))?.row.epoch ?? 0;
+      if (epoch < MOST_LEASES) continue;
+      const reason = `${epoch} workers were lost while they ran it; the last one: ${why}`;
+      await store.closeRollouts({ batch, rollout }, { status: 'infrastructure', reason }, false);
+    }
   }
 
   #track(id: string): Tracked {

@@ -7,7 +7,7 @@ import type { BatchRecord, NewBatch } from '../store.ts';
 
 /** What became of an attempt: it stands in exactly one of these. */
 export type Standing = keyof BatchRow['counts'];
-export const STANDINGS = ['passed', 'failed', 'unscored', 'cancelled', 'infrastructure', 'running', 'held', 'queued'] as const satisfies readonly Standing[];
+const STANDINGS = ['passed', 'failed', 'unscored', 'cancelled', 'infrastructure', 'running', 'held', 'queued'] as const satisfies readonly Standing[];
 const OPEN: ReadonlySet<Standing> = new Set(['running', 'held', 'queued']);
 
 /** Whether an attempt that stands so still has work to do. */
@@ -159,7 +159,7 @@ export function batchRecord(batch: Batch): BatchRecord {
   };
 }
 
-/** A fork's specification holds its edits and can be large; it never changes, and every append reads it. */
+/** Specifications by their JSON: they never change, every append reads one, and a fork's holds its edits and can be large. */
 const specs = new Map<string, NewBatch>();
 const SPECS = 64;
 

@@ -1,10 +1,9 @@
 import { StudioError } from '../../common/errors.ts';
 import { canonicalJson, type Json } from '../../common/json.ts';
-import { int, quote, text } from '../sql/row.ts';
+import { int, quote, text, unquote } from '../sql/row.ts';
 import { BATCH, CLAIM, LINEAGE } from '../sql/schema.ts';
 import type { Reader, Transaction } from '../sql/sql.ts';
 import type { BatchProgress, NewBatch } from '../store.ts';
-import { unquote } from '../sql/row.ts';
 import { batchId, findBatch, lockBatch, noBatch, saveBatches, type Batch } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { tellBatch } from './events.ts';

@@ -1,6 +1,7 @@
 import type { KeptBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
+import { batchStream } from './events.ts';
 
 const GRACE_MS = 60 * 60 * 1000;
 /** Rollouts removed by one transaction. */
@@ -85,7 +86,7 @@ async function remove(sql: Sql, id: number): Promise<void> {
     });
   }
   await sql.write(async (tx) => {
-    await tx.run('DELETE FROM event WHERE stream = ?', -id);
+    await tx.run('DELETE FROM event WHERE stream = ?', batchStream(id));
     for (const table of ['task', 'session', 'command', 'claim']) await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
     await tx.run('DELETE FROM batch WHERE id = ?', id);
   });

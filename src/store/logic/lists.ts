@@ -5,6 +5,7 @@ import { int, quote, text, textOr } from '../sql/row.ts';
 import type { Reader, Value } from '../sql/sql.ts';
 import type { BatchRecord, RolloutRecord } from '../store.ts';
 import { batchId, batchRecord, batchRow, findBatch, noBatch, readBatch, SELECT_BATCH } from './batchState.ts';
+import { batchStream } from './events.ts';
 import { lineageOf, rolloutRow, SELECT_ROLLOUT_ROW } from './rolloutState.ts';
 
 /** See `Store.batch`. */
@@ -80,7 +81,7 @@ export async function streamId(db: Reader, name: string): Promise<number> {
   const rollout = await db.get('SELECT r.id AS id FROM rollout r JOIN batch b ON b.id = r.batch WHERE r.name = ? AND b.gone = 0', name);
   if (rollout !== undefined) return int(rollout, 'id');
   const batch = await db.get('SELECT id FROM batch WHERE name = ? AND gone = 0', name);
-  if (batch !== undefined) return -int(batch, 'id');
+  if (batch !== undefined) return batchStream(int(batch, 'id'));
   throw name.startsWith('b') ? noBatch(name) : new StudioError('not_found', `There is no rollout ${name} in this store.`, { mend: 'List the rollouts of a batch with `rollout show BATCH`.' });
 }
 

@@ -2,7 +2,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import type { RolloutEndStatus } from '../../trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../trace/summary.ts';
-import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts';
+import { int, intOr, stored, text, textOr, unquote } from '../sql/row.ts';
 import { OUTCOMES, ROLLOUT, STATES } from '../sql/schema.ts';
 import type { Row, Transaction, Value } from '../sql/sql.ts';
 import type { Batch, Standing } from './batchState.ts';
@@ -117,8 +117,4 @@ export function standingOf(rollout: RolloutRecordRow): Standing {
   }
   // Touched, without a fresh try because its batch was stopped: nobody will ever score it.
   return rollout.outcome === 'infrastructure' ? 'infrastructure' : 'cancelled';
-}
-
-export function workerText(worker: string): string {
-  return quote(worker);
 }

@@ -27,7 +27,7 @@ export async function openPostgres(url: string, options: Omit<SqlStoreOptions, '
 }
 
 /** A URL as people may see it. Throws `usage` for what is none. */
-export function withoutPassword(url: string): string {
+function withoutPassword(url: string): string {
   let parsed: URL;
   try {
     parsed = new URL(url);

@@ -2,42 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
-import type { Breakpoint } from '../../../src/protocol/commands.ts';
-import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { end, kinds, kit, ScriptedModel, ScriptedTools, submission, type Kit, type KitOptions } from '../../support/rolloutKit.ts';
-
-interface Run extends Kit {
-  readonly model: ScriptedModel;
-  readonly tools: ScriptedTools;
-}
-
-function run(options: KitOptions = {}): Run {
-  const model = new ScriptedModel([{ text: 'a', calls: [{ name: 'times', arguments: { a: 6, b: 7 } }] }, { text: '42' }]);
-  const tools = new ScriptedTools({ times: { run: (args) => Number(args['a']) * Number(args['b']) } });
-  return { ...kit({ model, tools, ...options }), model, tools };
-}
-
-const TOOL: Breakpoint = { id: 'bp', side: 'before', tool: 'times' };
-
-function isHold(nth: number): (event: TraceEvent) => boolean {
-  let seen = 0;
-  const counted = new Set<number>();
-  return (event) => {
-    if (event.kind !== 'hold') return false;
-    if (!counted.has(event.seq)) {
-      counted.add(event.seq);
-      seen++;
-    }
-    return seen >= nth;
-  };
-}
-
-/** Runs until the n-th hold. */
-async function heldAt(one: Kit, nth = 1): Promise<Extract<TraceEvent, { kind: 'hold' }>> {
-  return (await one.recorder.when(isHold(nth))) as Extract<TraceEvent, { kind: 'hold' }>;
-}
-
-const conflict = (error: unknown): boolean => StudioError.is(error, 'conflict');
+import { conflict, heldAt, run, TOOL, type Run } from '../../support/gateKit.ts';
+import { end, kinds, kit, ScriptedModel, ScriptedTools, submission, type KitOptions } from '../../support/rolloutKit.ts';
 
 describe('a breakpoint', () => {
   it('holds before a tool: nothing is called until it is released', async () => {
@@ -358,89 +324,5 @@ describe('a question to a person', () => {
     const one = ask({ job: { submission: submission({}, { hold_limit_seconds: 0.02 }) } });
     await one.run();
     assert.equal(one.recorder.of('tool.end')[0]!.data.error!.class, 'timeout');
-  });
-});
-
-describe('a hold that lost its worker', () => {
-  for (const side of ['before', 'after'] as const) {
-    it(`is taken up again at the same gate, ${side} the call`, async () => {
-      const first = run({ job: { breakpoints: [{ ...TOOL, side }] } });
-      const gone = first.run();
-      await heldAt(first);
-      const prefix = first.stream();
-      first.rollout.abort('lost');
-      await gone;
-      assert.equal(first.stream().length, prefix.length, 'an aborted rollout writes nothing more');
-      const again = run({ job: { how: 'resumed', epoch: 2, held: true }, after: { events: prefix, blobs: new Map(first.recorder.blobs) } });
-      const done = again.run();
-      const hold = await heldAt(again);
-      assert.deepEqual(hold.data, { why: 'breakpoint', breakpoint: 'bp', side });
-      const started = side === 'before' ? again.recorder.of('tool.start')[0]!.seq : prefix.find((event) => event.kind === 'tool.start')!.seq;
-      assert.equal(hold.span, started);
-      // Lost again before it came to the gate: still held.
-      const third = run({ job: { how: 'resumed', epoch: 3, held: false }, after: { events: [...prefix, ...again.recorder.events.slice(0, 1)], blobs: new Map(first.recorder.blobs) } });
-      const thirdDone = third.run();
-      assert.equal((await heldAt(third)).data.why, 'breakpoint');
-      await third.command('release');
-      await thirdDone;
-      if (side === 'after') await again.command('edit', { of: { m: prefix.find((event) => event.kind === 'tool.end')!.data.m! }, path: '/result', value: 1 });
-      await again.command('release');
-      const events = await done;
-      assert.equal(end(events).status, 'done');
-      assert.equal(events.filter((event) => event.kind === 'hold').length, 2);
-      if (side === 'after') assert.deepEqual(again.model.requests.at(-1)!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 1 }]);
-    });
-  }
-
-  it('keeps edits, injections and skips through a takeover', async () => {
-    const first = run({ job: { breakpoints: [{ id: 'a', side: 'after', kind: 'model', when: 'step == 1' }, TOOL] } });
-    const done = first.run();
-    await heldAt(first);
-    await first.command('edit', { of: { m: first.recorder.of('model.end')[0]!.data.m! }, path: '/parts/1/arguments/a', value: 10 });
-    await first.command('inject', { message: { role: 'user', parts: [{ type: 'text', content: 'hurry' }] } });
-    await first.command('release');
-    await heldAt(first, 2);
-    await first.command('edit', { of: { seq: first.recorder.of('tool.start')[0]!.seq }, path: '/arguments/b', value: 20 });
-    const edited = first.recorder.boundaries.length;
-    await first.command('release');
-    const whole = await done;
-    const seen = first.model.requests[1]!.messages;
-    assert.deepEqual(first.tools.calls[0]!.arguments, { a: 10, b: 20 });
-    for (const boundary of first.recorder.boundaries.slice(1, -1)) {
-      const again = run({ job: { how: 'resumed', epoch: 2 }, after: { events: whole.slice(0, boundary), blobs: new Map(first.recorder.blobs) } });
-      const events = await again.run();
-      if (first.recorder.boundaries.indexOf(boundary) < edited - 1) continue; // the person's part was not there yet
-      assert.equal(end(events).touched, true, `resumed after event ${boundary}`);
-      const asked = [...again.tools.calls.map((call) => call.arguments)];
-      assert.ok(asked.every((args) => args['a'] === 10 && args['b'] === 20), `resumed after event ${boundary}`);
-      const last = again.model.requests.at(-1)?.messages;
-      if (last !== undefined) assert.deepEqual(last.map((message) => message.parts), seen.map((message) => message.parts), `resumed after event ${boundary}`);
-    }
-  });
-});
-
-describe('cancel', () => {
-  it('ends a rollout within a second even inside a tool that hangs', async () => {
-    const tools = new ScriptedTools({ times: { run: () => new Promise(() => undefined) } });
-    const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'times' }, { name: 'times' }] }]) });
-    const done = one.run();
-    await one.recorder.when((event) => event.kind === 'tool.start');
-    const began = performance.now();
-    const { seq } = await one.command('cancel', { reason: 'enough' });
-    const events = await done;
-    assert.ok(performance.now() - began < 1000);
-    assert.equal(events.at(-1)!.seq, seq);
-    assert.deepEqual(kinds(events).slice(-3), ['tool.end', 'tool.end', 'rollout.end']);
-    const { status, error, passed, reward } = end(events);
-    assert.deepEqual([status, error?.class, error?.message, passed, reward], ['cancelled', 'cancelled', 'enough', null, null]);
-    assert.equal(tools.closed, 1);
-  });
-
-  it('ends a held one, with its hold', async () => {
-    const one = run({ job: { breakpoints: [TOOL] } });
-    const done = one.run();
-    await heldAt(one);
-    await one.command('cancel');
-    assert.deepEqual(kinds(await done).slice(-4), ['hold', 'release', 'tool.end', 'rollout.end']);
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { ERROR_CLASSES } from '../../../src/trace/schema.ts';
 import { end, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission, type KitOptions } from '../../support/rolloutKit.ts';
@@ -169,6 +170,8 @@ describe('what fails around the agent', () => {
     const dead = kit({ ports: { openTools: () => Promise.reject(new ClassedError('tool_error', 'tools/x.ts does not parse')) } });
     const { status, reward, error } = end(await dead.run());
     assert.deepEqual([status, reward, error?.message], ['done', null, 'tools/x.ts does not parse']);
+    const wrong = kit({ ports: { openTools: () => Promise.reject(new StudioError('config', 'tools/x.ts is not there.', { mend: 'Write it.' })) } });
+    assert.deepEqual([end(await wrong.run()).status, end(wrong.stream()).error], ['done', { class: 'tool_error', message: 'tools/x.ts is not there. Write it.' }]);
     const lost = kit({ ports: { openTools: () => Promise.reject(new Error('EPIPE')) } });
     assert.equal(end(await lost.run()).status, 'infrastructure');
   });

@@ -1,0 +1,65 @@
+/** What a server does for its executor, with the server in this process. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { ExecutorHost } from '../../src/executor/executor.ts';
+import { newId } from '../../src/common/ids.ts';
+import { canonicalJson } from '../../src/common/json.ts';
+import { Api } from '../../src/client/api.ts';
+import { submissionSha } from '../../src/config/submission.ts';
+import { startServer } from '../../src/server/server.ts';
+import { openStore } from '../../src/store/open.ts';
+import { FakeWorker, opening } from '../support/fakeWorker.ts';
+import { plainSubmission, tasks } from '../support/rolloutServer.ts';
+
+test('a worker’s end frees its rollouts at once; a try that loses worker after worker is given up', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
+  const wanted: number[] = [];
+  let host: ExecutorHost | undefined;
+  const server = await startServer({
+    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 },
+    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, log: () => undefined, idle: () => undefined,
+    executor: (given) => {
+      host = given;
+      return { wants: (record) => wanted.push(record.row.counts.queued), gone: () => wanted.push(-1), close: () => Promise.resolve() };
+    },
+  });
+  try {
+    assert.ok(host !== undefined);
+    const url = `http://127.0.0.1:${server.port}`;
+    assert.equal(host.url, url);
+    const api = new Api(() => ({ url, token: server.token }));
+    const batch = newId('b');
+    const submission = plainSubmission({ attempts: 1, retry: { infrastructure: 0 } });
+    const sha = submissionSha(submission);
+    await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
+    await api.createBatch({ batch, submission: sha, open: false, tasks: tasks(1) });
+    let epoch = 0;
+    for (let death = 0; (await api.batch(batch)).state !== 'ended'; death++) {
+      const worker = await FakeWorker.connect(url, host.token(batch), { name: `local-${death}` });
+      const [grant] = await worker.lease(1);
+      assert.equal(grant!.epoch, epoch + 1);
+      epoch = grant!.epoch;
+      if (death === 0) {
+        await worker.appendAcked(grant!, opening(grant!));
+        assert.deepEqual(await host.workers(batch), ['local-0']);
+        assert.equal(host.drain('local-0'), true);
+        assert.equal((await worker.frames.next('control')).verb, 'drain');
+        assert.equal(host.drain('somebody'), false);
+      }
+      assert.equal(await host.workerEnded(batch, `local-${death}`, 'It was ended by SIGKILL.', true), true);
+      worker.close();
+    }
+    assert.equal(epoch, 25);
+    const [row] = (await api.rollouts(batch)).rollouts;
+    assert.deepEqual([row!.progress.status, row!.progress.error_message], ['infrastructure', '25 workers were lost while they ran it; the last one: It was ended by SIGKILL.']);
+    assert.equal(await host.workerEnded(batch, 'nobody', 'gone', false), false);
+    while (wanted.at(-1) !== -1) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.ok(wanted.includes(1), String(wanted));
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,110 @@
+/** A real vLLM of the suite's own, from the kit: started, stopped and started again at the same address. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import net from 'node:net';
+import readline from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { kitFolder } from '../../../src/build/kits.ts';
+
+/** Small enough that a batch meets its end: 2,560 tokens of cache, 8 requests that may wait. */
+export const OPTIONS = ['--max-num-queued-reqs', '8', '--num-gpu-blocks-override', '80', '--block-size', '32'];
+
+const answer = z.union([z.object({ done: z.string() }), z.object({ failed: z.string() })]);
+const tokenized = z.object({ tokens: z.array(z.number().int()) });
+const detokenized = z.object({ prompt: z.string() });
+
+export class Engine {
+  readonly #guard: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  readonly #answers: AsyncIterator<string>;
+  readonly #root: string;
+
+  private constructor(guard: ChildProcess, port: number) {
+    this.#guard = guard;
+    this.#exited = once(guard, 'exit');
+    this.#answers = readline.createInterface({ input: guard.stdout! })[Symbol.asyncIterator]();
+    this.#root = `http://127.0.0.1:${port}`;
+  }
+
+  /** Takes 30 seconds to 3 minutes. */
+  static async start(): Promise<Engine> {
+    const kit = kitFolder('vllm');
+    if (kit === undefined) throw new Error('the kit with vLLM is not here');
+    const port = await freePort();
+    // One name for this checkout: what a run that was killed left behind is stopped by the next one.
+    const name = `suite-${createHash('sha256').update(import.meta.dirname).digest('hex').slice(0, 8)}`;
+    const script = fileURLToPath(new URL('engineGuard.ts', import.meta.url));
+    const guard = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, kit, ...OPTIONS], {
+      stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ROLLOUT_VLLM_NAME: name, ROLLOUT_VLLM_PORT: String(port) },
+    });
+    const engine = new Engine(guard, port);
+    try {
+      await engine.down();
+      await engine.up();
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
+    return engine;
+  }
+
+  /** The endpoint, with `/v1`. */
+  get url(): string {
+    return `${this.#root}/v1`;
+  }
+
+  up(): Promise<void> {
+    return this.#tell('up');
+  }
+
+  down(): Promise<void> {
+    return this.#tell('down');
+  }
+
+  /** For good. */
+  async stop(): Promise<void> {
+    this.#guard.stdin!.end();
+    await this.#exited;
+  }
+
+  /** The prompt's ids, by the engine's own template and tokenizer. */
+  async tokenize(messages: readonly unknown[], tools: readonly unknown[]): Promise<number[]> {
+    return tokenized.parse(await this.#post('/tokenize', { model: 'desk', messages, ...(tools.length === 0 ? {} : { tools }) })).tokens;
+  }
+
+  async detokenize(tokens: readonly number[]): Promise<string> {
+    return detokenized.parse(await this.#post('/detokenize', { model: 'desk', tokens })).prompt;
+  }
+
+  /** The sum of all series of a metric. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.#root}/metrics`)).text();
+    const series = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    return series.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
+  async #post(path: string, body: unknown): Promise<unknown> {
+    const response = await fetch(this.#root + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  }
+
+  async #tell(command: 'up' | 'down'): Promise<void> {
+    this.#guard.stdin!.write(`${command}\n`);
+    const line = await this.#answers.next();
+    if (line.done === true) throw new Error('the process that looks after vLLM is gone');
+    const said = answer.parse(JSON.parse(line.value));
+    if ('failed' in said) throw new Error(said.failed);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo; // it listens on TCP
+  server.close();
+  await once(server, 'close');
+  return port;
+}
