@@ -23,6 +23,11 @@ export interface Call {
   readonly onText?: ((text: string) => void) | undefined;
 }
 
+/**
+ * Finish reasons of answers that the engine, not the model, ended: vLLM and SGLang close a stream in good order with
+ * `abort` when they shut down, or are told to drop what runs. What came until then is nothing the model meant to say.
+ */
+const ENDED_BY_ENGINE: ReadonlySet<string> = new Set(['abort', 'error']);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 export type CallResult = Omit<ModelReply, 'retries' | 'weights'>;
@@ -53,7 +58,9 @@ export async function callOnce(call: Call): Promise<CallResult> {
     else await readWhole(incoming, builder, type, onText);
     const ms = performance.now() - began;
     if (builder.reasoningName !== undefined) call.dialect.sawReasoning(builder.reasoningName);
-    return toResult(builder.build(call.request.seed, call.request.tools.length > 0), call, ms, call.prepared.streamed ? firstMs : undefined);
+    const answer = builder.build(call.request.seed, call.request.tools.length > 0);
+    if (ENDED_BY_ENGINE.has(answer.finishReason)) throw new AnswerError({ what: 'down', name: 'aborted', text: `it broke its answer off (finish_reason ${answer.finishReason})` });
+    return toResult(answer, call, ms, call.prepared.streamed ? firstMs : undefined);
   } catch (error) {
     abort.abort();
     throw error;

@@ -41,9 +41,9 @@ export interface ModelClientDeps {
   readonly random?: () => number;
 }
 
-/** Back-off of one call: doubled from the first to the last, with jitter. */
+/** Back-off of one call: doubled from the first to the last, with jitter. Beyond it the gate lets only one call at a time try an endpoint in trouble. */
 const FIRST_BACKOFF_MS = 200;
-const LAST_BACKOFF_MS = 15_000;
+const LAST_BACKOFF_MS = 5_000;
 /** How often an answer that cannot be understood is asked for again. */
 const UNREADABLE_TRIES = 3;
 
@@ -74,6 +74,8 @@ class Completion {
   #waiting = false;
   #unreadable = 0;
   #lastFailure = '';
+  /** The last failed try; told once it is known how long the next one was waited for. */
+  #failed: { readonly at: number; readonly began: number; readonly class: string } | undefined;
 
   constructor(model: SubmittedModel, endpoints: readonly string[], deps: ModelClientDeps, request: ModelRequest, context: ModelCallContext) {
     this.#model = model;
@@ -87,6 +89,7 @@ class Completion {
     try {
       for (;;) {
         const permit = this.#deps.gate.tryAcquire(this.#endpoints) ?? (await this.#waitForPermit());
+        this.#noteRetry();
         const began = performance.now();
         const at = this.#deps.now();
         let failure: Failure;
@@ -101,8 +104,8 @@ class Completion {
         } finally {
           permit.release();
         }
+        this.#failed = { at: Math.round(at), began, class: failure.what === 'busy' || failure.what === 'down' ? failure.name : failure.what };
         await this.#afterFailure(failure, permit.endpoint);
-        this.#retries.push({ at: Math.round(at), ms: performance.now() - began, class: failure.what === 'busy' || failure.what === 'down' ? failure.name : failure.what });
       }
     } catch (thrown) {
       if (this.#context.signal.aborted) throw new ClassedError('cancelled', 'The model call was cancelled.', { cause: thrown });
@@ -192,7 +195,6 @@ class Completion {
   async #waitForPermit(): Promise<Permit> {
     const { gate } = this.#deps;
     this.#wait(true);
-    const began = performance.now();
     const wait = new AbortController();
     const onAbort = (): void => wait.abort(this.#context.signal.reason);
     this.#context.signal.addEventListener('abort', onAbort, { once: true });
@@ -208,12 +210,18 @@ class Completion {
       return await gate.acquire(this.#endpoints, wait.signal);
     } catch (thrown) {
       if (this.#context.signal.aborted || !wait.signal.aborted) throw thrown;
-      this.#retries.push({ at: Math.round(this.#deps.now()), ms: performance.now() - began, class: 'no_permit' });
       throw this.#gaveUp(this.#endpoints[0] ?? '');
     } finally {
       clearInterval(watch);
       this.#context.signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  #noteRetry(): void {
+    if (this.#failed === undefined) return;
+    const { at, began, class: name } = this.#failed;
+    this.#retries.push({ at, ms: performance.now() - began, class: name });
+    this.#failed = undefined;
   }
 
   #troubled(): boolean {

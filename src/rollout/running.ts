@@ -9,7 +9,7 @@ import { Act } from './act/act.ts';
 import { History } from './act/history.ts';
 import { Prefix, type PrefixRequest } from './act/prefix.ts';
 import { lostWithWorker } from './act/recorded.ts';
-import { closeSpans, openIrreversible } from './act/takeover.ts';
+import { closeSpans, deadlyCalls, openIrreversible } from './act/takeover.ts';
 import { forkEditDrafts } from './gates/forkEdits.ts';
 import { Gates } from './gates/gates.ts';
 import { HeadEdits } from './gates/headEdits.ts';
@@ -114,12 +114,15 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
     data: { epoch: job.epoch, worker: job.worker, how: job.how, ...(history.snapshot === undefined ? {} : { snapshot: history.snapshot.sha }) },
   });
   const twice = openIrreversible(log, history, ownFrom).filter((call) => !call.waiting);
+  const deadly = deadlyCalls(log, history, ownFrom);
   let refusal: ClassedError | undefined;
   if (job.how === 'resumed') {
     drafts.push(...closeSpans(log, 'infrastructure', 'Its worker was lost.'));
     if (twice.length > 0) {
       const names = twice.map((call) => call.name).join(', ');
       refusal = new ClassedError('infrastructure', `Its worker was lost in a call of ${names}, which cannot be taken back and may have happened. A new try begins from the start.`);
+    } else if (deadly.length > 0) {
+      refusal = new ClassedError('infrastructure', `Each worker that made the call of ${deadly.join(', ')} was lost in it, so the tool seems to end them. See the worker's log for why.`);
     }
   } else if (fork !== undefined) {
     try {

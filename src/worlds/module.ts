@@ -6,6 +6,7 @@ import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, Verdict, World, 
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
+import { abortedError } from '../tools/aborted.ts';
 import { classed } from '../tools/modules/errors.ts';
 import { LateLog } from '../tools/modules/lateLog.ts';
 import { outcomeOf } from '../tools/modules/moduleHost.ts';
@@ -83,7 +84,7 @@ class ModuleSession implements WorldSession {
     name: string, pool: ModulePool, input: { task: TaskRecord; seed: number; from?: Uint8Array }, environment: ToolEnvironment, signal: AbortSignal,
   ): Promise<ModuleSession> {
     const late = new LateLog(environment.onLog?.bind(environment));
-    const thread = await pool.take(false);
+    const thread = await pool.take(false, signal).catch((error: unknown) => { throw error instanceof Aborted ? abortedError(signal) : error; });
     try {
       const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, late.quiet(signal));
       const told = opened.parse(JSON.parse(answer.text));

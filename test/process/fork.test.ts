@@ -164,7 +164,7 @@ describe('a fork', { timeout: 120_000 }, () => {
     const edit = (m: number, value: string): string => editFile(`edit-${m}.json`, [{ of: { m }, path: '/parts/0/response', value }]);
     const second = await fork(`${first.rollout}:2`, '--edit', edit(toolMessage(first.events, 0), 'A'));
     const child = second.rows[0]!.rollout;
-    const third = await fork(`${child}:4`, '--edit', edit(toolMessage(second.events[0]!, 2), 'B'));
+    const third = await fork(`${child}:4`, '--edit', edit(toolMessage(second.events[0]!, 3), 'B'));
     assert.deepEqual([third.calls, third.made], [1, []]);
     const info = await (await workspace.api()).rollout(third.rows[0]!.rollout);
     const cuts = [stepStart(first.events, 2) - 1, stepStart(second.events[0]!, 4) - 1];

@@ -105,6 +105,10 @@ class KillBench {
     return told;
   }
 
+  lastFrames(worker: string): string {
+    return readFileSync(path.join(this.frames, `${worker}.jsonl`), 'utf8').trimEnd().split('\n').slice(-12).map((frame) => frame.slice(0, 200)).join('\n');
+  }
+
   async close(): Promise<void> {
     const pid = this.serverPid();
     if (pid !== undefined) await end(pid);
@@ -191,7 +195,7 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
     // Nothing is left behind.
     for (const name of new Set(rows.map((row) => row.worker))) {
       const pid = pidOf(name);
-      if (pid !== undefined) assert.ok(await gone(pid, 15_000), `worker ${name} is gone`);
+      if (pid !== undefined) assert.ok(await gone(pid, 15_000), `worker ${name} is still there; its last frames: ${bench.lastFrames(name ?? '')}`);
     }
   }
 });

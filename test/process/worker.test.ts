@@ -12,7 +12,7 @@ test('runs a batch to its end and leaves', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission(), [adding('a', 3), adding('b', 1), task('c', 'answer blue', 'red')]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   assert.equal(await worker.exited, 0, worker.stderr);
   const { counts } = await server.api.batch(batch);
   assert.deepEqual([counts.passed, counts.failed, counts.infrastructure], [4, 2, 0]);
@@ -29,7 +29,7 @@ test('captures the tokens of each call as blobs', async () => {
   const server = await store.start();
   const plain = submission({ attempts: 1 });
   const batch = await server.submit({ ...plain, agent: { ...plain.agent, model: { ...plain.agent.model, capture: { token_ids: true, logprobs: true } } } }, [adding('a', 2)]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
   const events = await eventsOf(server, row!.rollout);
@@ -48,7 +48,7 @@ test('a killed worker leaves no process and no folder', async () => {
   const server = await store.start();
   const sleeper = task('a', 'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2', '2');
   const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [sleeper]);
-  await using first = await TestWorker.start(server, batch);
+  await using first = await TestWorker.start(store, server, batch);
   const { rollout } = await until(server, batch, (events) => events.filter((event) => event.kind === 'tool.start').length === 2);
   const shell = await readWhenThere(`${first.folder}/${rollout}/pid`);
   assert.ok(alive(shell));
@@ -61,12 +61,12 @@ test('SIGTERM ends a worker within two seconds; the next one goes on at once, wi
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [adding('a', 8)]);
-  await using first = await TestWorker.start(server, batch);
+  await using first = await TestWorker.start(store, server, batch);
   const { rollout } = await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
   const began = performance.now();
   assert.equal(await first.kill('SIGTERM'), 0, first.stderr);
   assert.ok(performance.now() - began < 2_000);
-  await using second = await TestWorker.start(server, batch);
+  await using second = await TestWorker.start(store, server, batch);
   assert.equal(await second.exited, 0, second.stderr);
   const events = await eventsOf(server, rollout);
   assertWhole(events);
@@ -79,7 +79,7 @@ test('goes on when the server was killed and started again at another port', asy
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=100'), [adding('a', 10), adding('b', 10)]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
   await server.kill('SIGKILL');
   const again = await store.start();
@@ -99,7 +99,7 @@ test('starts nothing new while the server is silent, and goes on when it answers
   const demo = await startDemoServer({ port: 0 });
   try {
     const batch = await server.submit(submission({ attempts: 1 }, `${demo.url}?latency_ms=150`), [adding('a', 20)]);
-    await using worker = await TestWorker.start(server, batch, { fence_seconds: 1 });
+    await using worker = await TestWorker.start(store, server, batch, { fence_seconds: 1 });
     await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 2);
     server.process.kill('SIGSTOP');
     await waitFor(() => worker.stderr.includes('no new effect'));
@@ -123,7 +123,7 @@ test('gives up when the server stays away, and leaves nothing', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=60000'), [adding('a', 1)]);
-  await using worker = await TestWorker.start(server, batch, { reconnect_seconds: 1.5 });
+  await using worker = await TestWorker.start(store, server, batch, { reconnect_seconds: 1.5 });
   await until(server, batch, (events) => events.some((event) => event.kind === 'model.start'));
   await server.kill('SIGKILL');
   assert.equal(await worker.exited, 3);
@@ -138,7 +138,7 @@ test('ends a rollout that cannot be started as infrastructure, with the reason',
   const lost = { ...adding('a', 1), files: [{ name: '../escape.txt', sha: file.sha, bytes: 4 }] };
   await server.api.putBlob(file.sha, file.bytes);
   const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [lost]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
   assert.equal(row?.progress.status, 'infrastructure');

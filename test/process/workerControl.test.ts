@@ -13,7 +13,7 @@ test('a paused batch holds at the next gates and goes on when it is resumed', as
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=100'), [adding('a', 6)]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   await until(server, batch, (events) => kinds(events, 'model.end') >= 2);
   await server.api.commandBatch(batch, { command: newId('c'), verb: 'pause' });
   const { events } = await until(server, batch, (all) => kinds(all, 'hold') === 1);
@@ -30,7 +30,7 @@ test('a held rollout gives its slot to the next one', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1, concurrency: 1 }, 'demo:?latency_ms=50'), [adding('a', 5), adding('b', 1)]);
-  await using worker = await TestWorker.start(server, batch, { slots: 1 });
+  await using worker = await TestWorker.start(store, server, batch, { slots: 1 });
   const { rollout } = await until(server, batch, (events) => kinds(events, 'model.end') >= 1);
   const { seq } = await server.api.commandRollout(rollout, { command: newId('c'), verb: 'hold', by: 'me' });
   const held = await eventsOf(server, rollout);
@@ -50,7 +50,7 @@ test('cancel ends a rollout within a second, even inside a hanging tool', async 
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }), [task('a', 'call execute_command {"command": "sleep 600"}', 'x')]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   const { rollout } = await until(server, batch, (events) => kinds(events, 'tool.start') === 1);
   const began = performance.now();
   await server.api.commandRollout(rollout, { command: newId('c'), verb: 'cancel', by: 'me' });
@@ -67,7 +67,7 @@ test('one rollout of the batch stops at a breakpoint that is to hold once', asyn
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [adding('a', 1)]);
   await server.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', args: { breakpoints: [{ id: 'p1', side: 'before', tool: 'calculate', once: true }] } });
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   for (;;) {
     const { counts } = await server.api.batch(batch);
     if (counts.held === 1 && counts.passed === 3) break;
@@ -83,7 +83,7 @@ test('who watches a rollout sees the text as it is written', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=1500&chunks=60'), [adding('a', 1)]);
-  await using worker = await TestWorker.start(server, batch);
+  await using worker = await TestWorker.start(store, server, batch);
   const { rollout } = await until(server, batch, (events) => kinds(events, 'model.start') === 1);
   const client = await server.client();
   client.subscribe('s', rollout, 0, { deltas: true });
@@ -104,7 +104,7 @@ test('no secret gets into the record', async () => {
   const secret = 'open-sesame-please';
   const leaking = task('a', `call execute_command {"command": "echo the word is ${secret}"}\nanswer {{last}}`, 'x');
   const batch = await server.submit({ ...plain, agent: { ...plain.agent, model } }, [leaking], { secrets: { PASSPHRASE: secret } });
-  await using worker = await TestWorker.start(server, batch, { secrets: `${server.folder}/secrets/${batch}.json` });
+  await using worker = await TestWorker.start(store, server, batch, { secrets: `${store.folder}/secrets/${batch}.json` });
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
   const text = JSON.stringify(await eventsOf(server, row!.rollout));

@@ -3,7 +3,7 @@
  * worker, spans that a takeover closed and the numbers (seq, message ordinals) that follow from them. Calls that ran
  * side by side are put in the order in which they began.
  */
-import type { Part, TraceEvent } from '../../src/trace/schema.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
 
 /** Fields that tell time, or who did it. */
 const VOLATILE = new Set(['ms', 'first_ms', 'queue_ms', 'held_ms', 'at', 'retries', 'worker', 'endpoint', 'batch', 'cached_tokens']);
@@ -11,7 +11,7 @@ const VOLATILE = new Set(['ms', 'first_ms', 'queue_ms', 'held_ms', 'at', 'retrie
 export function normalize(events: readonly TraceEvent[]): unknown[] {
   const dropped = closedAtTakeover(events);
   const messages = new Map<number, unknown>();
-  for (const event of events) if (event.kind === 'message') messages.set(event.data.m, { role: event.data.role, parts: event.data.parts.map(plainPart), origin: event.data.origin });
+  for (const event of events) if (event.kind === 'message') messages.set(event.data.m, { role: event.data.role, parts: event.data.parts, origin: event.data.origin });
   const ends = new Map<number, TraceEvent[]>();
   for (const event of events) {
     if (event.span === undefined || dropped.has(event.seq)) continue;
@@ -20,14 +20,34 @@ export function normalize(events: readonly TraceEvent[]): unknown[] {
     else list.push(event);
   }
   const say = (m: number | undefined): unknown => (m === undefined ? undefined : messages.get(m));
-  return events.flatMap((event): unknown[] => {
-    if (dropped.has(event.seq) || event.kind === 'rollout.lease' || event.kind === 'message' || event.span !== undefined) return [];
+  // What was done again after a takeover stands where it was begun first.
+  const begun = new Map<string, number>();
+  for (const event of events) {
+    const key = keyOf(event);
+    if (!begun.has(key)) begun.set(key, event.seq);
+  }
+  const kept = events.filter((event) => !dropped.has(event.seq) && event.kind !== 'rollout.lease' && event.kind !== 'message' && event.span === undefined);
+  return kept.sort((a, b) => (begun.get(keyOf(a)) ?? a.seq) - (begun.get(keyOf(b)) ?? b.seq)).map((event) => {
     const data: Record<string, unknown> = { ...stable(event.data) };
     // A resumed rollout shares its context by what was said, not by which ordinal it got.
     if (event.kind === 'model.start') data['context'] = event.data.context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => say(from + index)));
-    const belongs = (ends.get(event.seq) ?? []).map((end) => ({ kind: end.kind, data: stable(end.data), said: 'm' in end.data ? say(end.data.m as number | undefined) : undefined }));
-    return [{ kind: event.kind, agent: event.agent, data, belongs }];
+    const belongs = (ends.get(event.seq) ?? []).map((end) => ({ kind: end.kind, data: stable(end.data), said: 'm' in end.data ? say(end.data.m) : undefined }));
+    return { kind: event.kind, agent: event.agent, data, belongs };
   });
+}
+
+/** What an event begins, whenever it is begun. */
+function keyOf(event: TraceEvent): string {
+  switch (event.kind) {
+    case 'model.start':
+      return `model ${event.agent ?? ''} ${event.data.step}`;
+    case 'tool.start':
+      return `tool ${event.agent ?? ''} ${event.data.call}`;
+    case 'world.open':
+      return `world ${event.data.world}`;
+    default:
+      return `${event.kind} ${event.seq}`;
+  }
 }
 
 /** seqs of spans that a new holder closed, with what belongs to them. */
@@ -53,8 +73,4 @@ function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => !VOLATILE.has(key) && key !== 'm').map(([key, member]) => [key, strip(member)]));
-}
-
-function plainPart(part: Part): unknown {
-  return part;
 }

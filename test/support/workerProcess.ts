@@ -21,12 +21,12 @@ export class TestWorker implements AsyncDisposable {
     this.process.stdin!.end(JSON.stringify(config));
   }
 
-  /** A worker for a batch of a server started without an executor. */
-  static async start(server: TestServer, batch: string, changes: Partial<WorkerConfig> = {}): Promise<TestWorker> {
+  /** A worker for a batch of a server started without an executor; `store`: where the server's `server.json` is. */
+  static async start(store: { readonly folder: string }, server: TestServer, batch: string, changes: Partial<WorkerConfig> = {}): Promise<TestWorker> {
     const worker = changes.worker ?? `by-hand-${Math.random().toString(36).slice(2, 8)}`;
     return new TestWorker({
       server: server.url, token: await server.workerToken(batch), batch, worker, slots: 8,
-      work: path.join(server.folder, 'work', worker), discovery: path.join(server.folder, 'server.json'), ...changes,
+      work: path.join(store.folder, 'work', worker), discovery: path.join(store.folder, 'server.json'), ...changes,
     });
   }
 

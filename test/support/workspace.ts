@@ -18,6 +18,8 @@ export interface BatchFiles {
   readonly endpoint: string;
   /** How that model behaves: its settings, as the header `x-demo`. */
   readonly demo?: string;
+  /** A gate of a watched demo model. */
+  readonly gate?: string;
   /** Members of the agent file beside `version`, `name` and `model`. */
   readonly agent?: JsonObject;
   /** Members of `model`. */
@@ -56,11 +58,11 @@ export class Workspace {
   }
 
   /** Writes `NAME.batch.yaml` with its agent, tasks and world; gives the batch file's name. */
-  batch(name: string, { tasks, endpoint, demo, agent = {}, model = {}, world, batch = {} }: BatchFiles): string {
+  batch(name: string, { tasks, endpoint, demo, gate, agent = {}, model = {}, world, batch = {} }: BatchFiles): string {
     this.write(`${name}.jsonl`, tasks.map((task) => JSON.stringify(task)).join('\n'));
     this.#yaml(`${name}.agent.yaml`, {
       version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent,
-      model: { endpoint, name: 'demo', ...(demo === undefined ? {} : { headers: { 'x-demo': demo } }), ...model },
+      model: { endpoint, name: 'demo', headers: { ...(demo === undefined ? {} : { 'x-demo': demo }), ...(gate === undefined ? {} : { 'x-gate': gate }) }, ...model },
     });
     if (world !== undefined) this.#yaml(`${name}.world.yaml`, { version: 1, name, ...world });
     this.#yaml(`${name}.batch.yaml`, {

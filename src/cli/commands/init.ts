@@ -1,10 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageUrl } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
 import { writeEditorTypes } from '../../tools/editorTypes.ts';
 import type { Command } from '../command.ts';
+
+/** npm leaves files of this name out of packages, so the sample's has another one there. */
+const GITIGNORE = { packed: 'gitignore', written: '.gitignore' };
 
 export const init: Command = {
   name: 'init',
@@ -15,14 +18,17 @@ export const init: Command = {
     if (given.words.length > 1) throw new StudioError('usage', 'usage: rollout init [DIR]');
     const target = path.resolve(context.cwd, given.words[0] ?? '.');
     const sample = fileURLToPath(packageUrl('media/sample'));
-    const taken = filesBelow(sample).filter((file) => existsSync(path.join(target, file)));
+    const files = filesBelow(sample).map((file) => ({ from: file, to: file === GITIGNORE.packed ? GITIGNORE.written : file }));
+    const taken = files.filter(({ to }) => existsSync(path.join(target, to))).map(({ to }) => to);
     if (taken.length > 0) {
       throw new StudioError('conflict', `${target} has ${taken.length === 1 ? 'a file' : 'files'} of the sample already: ${taken.slice(0, 3).join(', ')}${taken.length > 3 ? ' …' : ''}.`, { mend: 'Nothing was written. Name an empty folder: rollout init DIR' });
     }
-    mkdirSync(target, { recursive: true });
-    cpSync(sample, target, { recursive: true });
+    for (const { from, to } of files) {
+      mkdirSync(path.dirname(path.join(target, to)), { recursive: true });
+      copyFileSync(path.join(sample, from), path.join(target, to));
+    }
     await writeEditorTypes(target);
-    if (context.json) context.printJson({ folder: target, files: filesBelow(sample) });
+    if (context.json) context.printJson({ folder: target, files: files.map(({ to }) => to) });
     else context.print(`Made the sample workspace in ${target}.\nRun it:  rollout run ${path.join(path.relative(context.cwd, target), 'batches', 'desk.batch.yaml')}`);
     return 0;
   },

@@ -34,6 +34,8 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
   /** Effects of one queue happen one after the other, gates included. */
   readonly queue?: Serial;
+  /** It is made only once its start is stored: whoever takes over must know that it may have happened. */
+  readonly onlyStored?: boolean;
   /** Of a model call: whether it is the first to see a message. */
   readonly isNew?: (m: number) => boolean;
   /** Called in its turn, after the gate behind it and before anything that waits for this effect goes on. */
@@ -147,7 +149,7 @@ export class Act {
   async #perform<K extends EffectKind>(
     request: ActRequest<K>, span: number, start: Effects[K]['start'], again: RecordedAction<K> | undefined,
   ): Promise<Acted<K>> {
-    const { log, gates, stop } = this.#parts;
+    const { log, gates, stop, recorder } = this.#parts;
     const subject: Subject<K> = {
       agent: request.agent, kind: request.kind, name: request.name, span, step: request.step, start,
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
@@ -156,6 +158,7 @@ export class Act {
     const before = gates.pass('before', subject, again?.seq);
     if (before !== undefined) await before;
     if (subject.end === undefined) {
+      if (request.onlyStored === true) await stop.race(recorder.flushed());
       const outcome = await request.perform(subject.start, subject);
       if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended from outside.');
       this.#end(subject, outcome);

@@ -201,6 +201,11 @@ export class History {
       .filter((action) => action.seq >= from)
       .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   }
+
+  /** How often a tool call of an agent was lost with its worker, from seq `from` on. `key`: see `toolKey`. */
+  lostCalls(from: number, agent: string, key: string): number {
+    return this.actions.filter((action) => action.kind === 'tool' && action.seq >= from && action.agent === agent && action.key === key && lostWithWorker(action.end?.data.error)).length;
+  }
 }
 
 /** What a tool call asked for, as text to compare. */

@@ -2,7 +2,7 @@ import type { ErrorClass, EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
 import type { ToolSet } from '../tools/toolSet.ts';
-import type { History } from './history.ts';
+import { toolKey, type History } from './history.ts';
 
 /** The ends that close all open spans, newest first, for they may be inside one another. */
 export function closeSpans(log: Log, errorClass: ErrorClass, message: string): Draft[] {
@@ -38,6 +38,18 @@ export function openIrreversible(log: Log, history: History, ownFrom: number): O
     if (start.kind !== 'tool.start' || start.data.effect !== 'irreversible' || start.seq < ownFrom) return [];
     const hold = history.openHold;
     return [{ name: start.data.name, waiting: hold?.span === start.seq && hold.side === 'before' }];
+  });
+}
+
+/** So many workers may be lost in the same call before it is what ends them. */
+const MOST_LOSSES = 3;
+
+/** Tools whose open call was open each time a worker was lost, and that often. `ownFrom`: as above. */
+export function deadlyCalls(log: Log, history: History, ownFrom: number): string[] {
+  return log.openSpans.flatMap((start) => {
+    if (start.kind !== 'tool.start' || start.seq < ownFrom) return [];
+    const losses = 1 + history.lostCalls(ownFrom, start.agent ?? '', toolKey(start.data));
+    return losses >= MOST_LOSSES ? [start.data.name] : [];
   });
 }
 

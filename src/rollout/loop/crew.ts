@@ -65,7 +65,9 @@ export function makeAgent(parts: CrewParts): Agent {
   return new Agent({
     agent, log, limits, model, told: tools.told,
     context: makeContext(agent.name),
-    tools: new ToolCaller({ act, log, gates, edits: history.edits, stop, time, sha256, rolloutSeed: seed, toolSeconds: agent.limits.tool_seconds }, agent.name, tools),
+    tools: new ToolCaller({
+      act, log, gates, edits: history.edits, stop, time, sha256, rolloutSeed: seed, toolSeconds: agent.limits.tool_seconds, careful: job.how === 'resumed',
+    }, agent.name, tools),
     user: world?.user === undefined ? undefined : makeUser(parts, shared, world.user, makeContext, makeTokens()),
     step: () => steps,
     makeContext: (messages) => {

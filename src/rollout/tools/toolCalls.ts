@@ -35,6 +35,8 @@ export interface ToolCallerParts {
   readonly sha256: Sha256;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
+  /** An earlier holder was lost, so every call is stored before it is made: should it be what ends workers, that is known. */
+  readonly careful: boolean;
 }
 
 /** A call that is over. */
@@ -96,6 +98,7 @@ export class ToolCaller {
       key: () => toolKey(start),
       start: () => ({ data: start }),
       perform: (asked, subject) => this.#perform(asked, subject, seed, outcome),
+      onlyStored: effect === 'irreversible' || this.#parts.careful,
       ...(world === undefined ? {} : {
         queue: world.queue,
         settled: (done: Acted<'tool'>) => (done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value)),

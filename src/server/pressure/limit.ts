@@ -88,7 +88,8 @@ export class EndpointLimit {
   /** A call was refused (429, 503), failed (5xx) or found nobody. */
   refused(what: 'busy' | 'down', now: number, retryAfterMs = 0): void {
     this.#slowStart = false;
-    if (now - this.#decreasedAt > SAME_SIGN_MS) {
+    // A probe that fails says that it is still so, not that the endpoint takes even less once it is back.
+    if (this.#state === 'ok' && now - this.#decreasedAt > SAME_SIGN_MS) {
       this.#limit = Math.max(1, this.#limit * REFUSED_FACTOR);
       this.#decreasedAt = now;
     }
@@ -99,8 +100,15 @@ export class EndpointLimit {
     this.#blockedUntil = Math.max(this.#blockedUntil, this.#askedUntil, now + this.#backOff);
   }
 
-  /** What its metrics say, every few seconds. */
-  load(load: EngineLoad, now: number): void {
+  /** What its metrics say, every few seconds; undefined: they could not be had. */
+  load(load: EngineLoad | undefined, now: number): void {
+    if (load === undefined) {
+      // Signs of an engine that may be gone by now: they neither hold the limit nor add up with those of the next one.
+      this.#queues = 0;
+      this.#saturated = false;
+      this.#preemptions = undefined;
+      return;
+    }
     const preempted = this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
     this.#preemptions = load.preemptions;
     const queue = load.waiting > Math.max(QUEUE_LEAST, load.running * QUEUE_SHARE);

@@ -13,7 +13,8 @@ export interface Scraped {
   readonly name: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  tell(load: EngineLoad): void;
+  /** undefined: it did not answer. */
+  tell(load: EngineLoad | undefined): void;
 }
 
 export class Scraper {
@@ -38,27 +39,29 @@ export class Scraper {
     for (const target of this.#targets()) {
       if (this.#underway.has(target.name) || (this.#without.get(target.name) ?? 0) > performance.now()) continue;
       this.#underway.add(target.name);
-      void scrape(target, this.#end.signal).then((load) => {
+      void scrape(target, this.#end.signal).then((found) => {
         this.#underway.delete(target.name);
-        if (load === undefined) this.#without.set(target.name, performance.now() + WITHOUT_MS);
-        else target.tell(load);
+        if (this.#end.signal.aborted) return;
+        if (found === 'without') this.#without.set(target.name, performance.now() + WITHOUT_MS);
+        target.tell(typeof found === 'string' ? undefined : found);
       });
     }
   }
 }
 
-/** undefined: it has no such metrics, or does not answer; calls themselves tell when an endpoint is down. */
-async function scrape(target: Scraped, signal: AbortSignal): Promise<EngineLoad | undefined> {
+/** `without`: it has no such metrics. `silent`: it does not answer; calls themselves tell when an endpoint is down. */
+async function scrape(target: Scraped, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
   try {
     const response = await fetch(target.url, { headers: target.headers, redirect: 'error', signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
     if (!response.ok) {
       await response.body?.cancel();
-      return undefined;
+      // A server that is starting or overloaded has its metrics all the same.
+      return response.status >= 500 ? 'silent' : 'without';
     }
     const text = await response.text();
-    return text.length > MAX_CHARS ? undefined : parseEngineLoad(text);
+    return text.length > MAX_CHARS ? 'without' : (parseEngineLoad(text) ?? 'without');
   } catch (error) {
-    if (error instanceof Error) return undefined;
+    if (error instanceof Error) return 'silent';
     throw error;
   }
 }

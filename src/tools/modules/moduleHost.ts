@@ -32,7 +32,7 @@ class ModuleHost implements ToolHost {
   /** Keeps its state in the module's variables: has a thread of its own. */
   readonly #session: boolean;
   #thread: Promise<WorkerThread> | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   constructor(pool: ModulePool, specs: readonly ToolSpec[], environment: ToolEnvironment) {
     this.#pool = pool;
@@ -45,7 +45,7 @@ class ModuleHost implements ToolHost {
   async call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome> {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
     if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
-    if (this.#closed) throw new ClassedError('cancelled', 'The rollout has ended.');
+    if (this.#closing.signal.aborted) throw new ClassedError('cancelled', 'The rollout has ended.');
     const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
     const sinks = this.#late.sinks(context);
     try {
@@ -56,7 +56,7 @@ class ModuleHost implements ToolHost {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#late.close();
     const thread = await this.#thread?.catch(() => undefined);
     if (thread !== undefined) await this.#pool.give(thread, false);
@@ -64,7 +64,7 @@ class ModuleHost implements ToolHost {
 
   async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
     if (!this.#session) return this.#pool.run(op, sinks, repeatable);
-    this.#thread ??= this.#pool.take(true);
+    this.#thread ??= this.#pool.take(true, this.#closing.signal);
     return (await this.#thread).run(op, sinks);
   }
 }

@@ -3,12 +3,18 @@ import type { Deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { MemoryWatch } from './memoryWatch.ts';
 import type { Operation } from './protocol.ts';
+import { SessionThreads } from './sessionThreads.ts';
+import type { Starts } from './starts.ts';
 import type { StackMapper } from './userStack.ts';
 import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
 import type { Answer, Loaded, Sinks, ThreadOptions } from './workerThread.ts';
 
 /** A call waits this long for a thread of its own before another one is started, or shared. */
 const PATIENCE_MS = 10;
+/** Share of its time that a thread must have been at work for another thread to be of use. */
+const AT_WORK = 0.5;
+/** Calls that one thread gets at once, at most, while others could be started. */
+const MOST_AT_ONCE = 16;
 /** A pure call whose thread was ended by another call is made again this often. */
 const RERUNS = 2;
 
@@ -27,11 +33,14 @@ export interface ModulePoolOptions extends ThreadOptions {
   /** Threads that calls without session share at most. */
   readonly threads: number;
   readonly watch: MemoryWatch;
+  readonly starts: Starts;
 }
 
 /**
- * The threads of one module in one worker. Calls without a session get a thread for themselves as long as there are
- * enough; beyond that they share. Sessions (worlds, tools with state) own theirs.
+ * The threads of one module in one worker. Calls without a session have a thread for themselves until one has to wait
+ * for its turn: where the threads are at work another one is started; where they only wait themselves, for this
+ * process or for something outside, calls share them, for a thread costs as much as some thousand quick calls.
+ * Sessions (worlds, tools with state) own theirs.
  */
 export class ModulePool {
   readonly file: string;
@@ -40,10 +49,11 @@ export class ModulePool {
   readonly #shared = new Set<WorkerThread>();
   /** Loaded, of the shared ones. */
   readonly #ready = new Set<WorkerThread>();
-  readonly #spare: WorkerThread[] = [];
-  readonly #owned = new Set<WorkerThread>();
+  readonly #sessions: SessionThreads;
   readonly #waiting: Job[] = [];
   #patience: NodeJS.Timeout | undefined;
+  /** Calls that a thread may have at once. */
+  #atOnce = 1;
   #loaded: Promise<Loaded> | undefined;
   #closed = false;
 
@@ -51,6 +61,7 @@ export class ModulePool {
     this.#options = options;
     this.file = options.file;
     this.mapper = options.mapper;
+    this.#sessions = new SessionThreads({ starts: options.starts, start: () => this.#start(), loadError: (error) => this.#loadError(error) });
   }
 
   /** What the module exports. Loads it at first use. Throws StudioError `config`. */
@@ -69,38 +80,21 @@ export class ModulePool {
     return job.answer.promise;
   }
 
-  /** A thread for one session alone. `fresh`: one in which nothing ran before. Throws StudioError `config`. */
-  async take(fresh: boolean): Promise<WorkerThread> {
-    let thread = fresh ? undefined : this.#spare.pop();
-    while (thread?.retired === true) thread = this.#spare.pop();
-    if (thread !== undefined) {
-      this.#owned.add(thread);
-      return thread;
-    }
-    const started = this.#start();
-    this.#owned.add(started);
-    try {
-      await started.loaded;
-      return started;
-    } catch (error) {
-      this.#owned.delete(started);
-      throw this.#loadError(error);
-    }
+  /** A thread for one session alone. `fresh`: one in which nothing ran before. Throws StudioError `config`, or Aborted. */
+  take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
+    return this.#sessions.take(fresh, signal);
   }
 
   /** Gives a session's thread back; `reusable`: the next session may have it. */
-  async give(thread: WorkerThread, reusable: boolean): Promise<void> {
-    this.#owned.delete(thread);
-    if (reusable && !thread.retired && thread.busy === 0 && !this.#closed) this.#spare.push(thread);
-    else await thread.end();
+  give(thread: WorkerThread, reusable: boolean): Promise<void> {
+    return this.#sessions.give(thread, reusable);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#patience);
-    const threads = [...this.#shared, ...this.#spare, ...this.#owned];
     for (const job of this.#waiting.splice(0)) job.answer.reject(new ThreadLost('the worker stops', false));
-    await Promise.all(threads.map((thread) => thread.end()));
+    await Promise.all([this.#sessions.close(), ...Array.from(this.#shared, (thread) => thread.end())]);
   }
 
   #start(): WorkerThread {
@@ -117,6 +111,7 @@ export class ModulePool {
     };
     thread.loaded.then(() => {
       this.#ready.add(thread);
+      thread.atWork(); // loading is not its work
       this.#pump();
     }, (error: unknown) => {
       this.#remove(thread);
@@ -128,6 +123,7 @@ export class ModulePool {
   }
 
   #remove(thread: WorkerThread): void {
+    this.#atOnce = 1; // whoever broke it shall not break it for others again
     this.#shared.delete(thread);
     this.#ready.delete(thread);
     void thread.end();
@@ -135,7 +131,7 @@ export class ModulePool {
 
   #pump(): void {
     while (this.#waiting.length > 0) {
-      const free = this.#pick((thread) => thread.busy === 0);
+      const free = this.#pick((thread) => thread.busy < this.#atOnce);
       if (free === undefined) break;
       this.#assign(free);
     }
@@ -147,10 +143,12 @@ export class ModulePool {
     }, PATIENCE_MS);
   }
 
-  /** No thread came free in time: one more, or where there are enough, two calls on one. */
+  /** No thread came free in time: one more, or two calls on one. */
   #grow(): void {
     if (this.#waiting.length === 0) return;
-    if (this.#active() < this.#options.threads) {
+    const idle = [...this.#ready].some((thread) => !thread.retired && thread.atWork() < AT_WORK);
+    if (idle && this.#atOnce < MOST_AT_ONCE) this.#atOnce *= 2;
+    else if (this.#active() < this.#options.threads) {
       // One that is still loading will come free; more than one at a time would only slow each other down.
       if (this.#active() === this.#loadedCount()) this.#startShared();
     } else {

@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { StudioError } from '../../common/errors.ts';
 import type { SubmittedModule } from '../../config/submission.ts';
 import { MemoryWatch } from './memoryWatch.ts';
 import { ModulePool } from './modulePool.ts';
+import { Starts } from './starts.ts';
 import { StackMapper } from './userStack.ts';
 
 export interface ModulePoolsOptions {
@@ -24,6 +26,8 @@ export interface ModulePoolsOptions {
 export class ModulePools {
   readonly #options: ModulePoolsOptions;
   readonly #watch: MemoryWatch;
+  /** Half of the cores go on with what runs: short sessions give threads back before many more are started. */
+  readonly #starts = new Starts(Math.max(1, Math.floor(availableParallelism() / 2)));
   readonly #pools = new Map<string, Promise<ModulePool>>();
 
   constructor(options: ModulePoolsOptions) {
@@ -57,7 +61,7 @@ export class ModulePools {
     return new ModulePool({
       file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), mapper: new StackMapper(map, url),
       env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
-      watch: this.#watch, onStuck: (text) => { this.#options.onStuck(text); },
+      watch: this.#watch, starts: this.#starts, onStuck: (text) => { this.#options.onStuck(text); },
     });
   }
 

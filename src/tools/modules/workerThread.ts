@@ -102,6 +102,7 @@ export class WorkerThread implements Watched {
   #ended = false;
   #retired = false;
   #utilization: EventLoopUtilization | undefined;
+  #atWork: EventLoopUtilization | undefined;
   /** What the thread told about its own end. */
   #farewell: Extract<FromThread, { type: 'exit' }> | undefined;
 
@@ -152,10 +153,21 @@ export class WorkerThread implements Watched {
   }
 
   utilization(): number {
-    const now = this.#worker.performance.eventLoopUtilization();
-    const { utilization } = this.#worker.performance.eventLoopUtilization(now, this.#utilization);
+    const { since, now } = this.#measured(this.#utilization);
     this.#utilization = now;
-    return utilization;
+    return since;
+  }
+
+  /** Share of time at work since this was last asked. */
+  atWork(): number {
+    const { since, now } = this.#measured(this.#atWork);
+    this.#atWork = now;
+    return since;
+  }
+
+  #measured(before: EventLoopUtilization | undefined): { since: number; now: EventLoopUtilization } {
+    const now = this.#worker.performance.eventLoopUtilization();
+    return { since: this.#worker.performance.eventLoopUtilization(now, before).utilization, now };
   }
 
   async memory(): Promise<number> {

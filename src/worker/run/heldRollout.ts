@@ -89,8 +89,11 @@ export class HeldRollout {
   abort(reason: string, flush = false): void {
     if (this.#stop.signal.aborted) return;
     this.#flushes = flush;
-    this.#stop.abort(new StudioError('fenced', reason));
+    const error = new StudioError('fenced', reason);
+    this.#stop.abort(error);
     this.#handle?.abort(reason);
+    // One that has ended already waits only for acknowledgements, and nobody will give them now.
+    if (!flush) this.#spool?.close(error);
   }
 
   /** The server has everything up to `durable`, and the rollout is still ours. */

@@ -70,15 +70,6 @@ export class Session {
     this.#connect();
   }
 
-  get connected(): boolean {
-    return this.#welcomed;
-  }
-
-  /** Whether what is sent waits in the socket rather than leaves: the server reads too slowly. */
-  get congested(): boolean {
-    return (this.#socket?.bufferedAmount ?? 0) > CONGESTED_BYTES;
-  }
-
   /** Sends a frame. False when there is no connection: whoever sent it sends it again after `welcome`, or lets it be. */
   send(frame: WorkerFrame): boolean {
     return this.sendText(JSON.stringify(frame));
@@ -225,8 +216,6 @@ export class Session {
     this.#handlers.gone(new StudioError('unavailable', `${what}${last}`));
   }
 }
-
-const CONGESTED_BYTES = 4 * 1024 * 1024;
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

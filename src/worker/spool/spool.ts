@@ -99,10 +99,6 @@ export class Spool implements Recorder {
     return this.#last;
   }
 
-  get durable(): number {
-    return this.#durable;
-  }
-
   append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): void {
     if (this.#over !== undefined || events.length === 0) return;
     const { texts, blobs: clean } = this.#options.redaction.append(events, blobs);

@@ -195,6 +195,15 @@ describe('createModelClient: trouble', () => {
     assert.deepEqual((await reply).retries.map((retry) => retry.class), ['cut', '500']);
   });
 
+  it('asks again when the engine itself ended the answer, in good order', async () => {
+    const { reply, reports } = await one((_, response, nth) =>
+      nth === 1 ? answerStream(response, [chunk({ delta: { content: 'half' } }), chunk({ finish: 'abort' }), usageChunk(3, 1)]) : answerText(response, 'whole'));
+    const given = await reply;
+    assert.deepEqual(given.parts, [{ type: 'text', content: 'whole' }]);
+    assert.deepEqual(given.retries.map((retry) => retry.class), ['aborted']);
+    assert.deepEqual(reports.map(({ what }) => what), ['ok', 'down', 'ok']);
+  });
+
   it('gives up after endpoint_wait_seconds, as infrastructure', async () => {
     const { reply, waits } = await one((_, response) => refuse(response, 500, { message: 'boom' }), { model: { endpoint_wait_seconds: 0.4 } });
     await assert.rejects(reply, { name: 'ClassedError', class: 'infrastructure', message: /did not answer for 0\.4 s.*boom/ });

@@ -47,6 +47,25 @@ describe('the limit of an endpoint', () => {
     assert.equal(limit.permits(10_050), 2);
   });
 
+  test('an endpoint that was away for long comes back with half of what it took', () => {
+    const limit = new EndpointLimit(256);
+    for (let at = 0; at < 60_000; at += 2_000) limit.refused('down', at);
+    limit.ok(61_000, 256);
+    assert.equal(limit.permits(61_000), 128);
+  });
+
+  test('signs of an engine that no longer tells how it stands hold nothing back', () => {
+    const limit = new EndpointLimit(8);
+    limit.load({ running: 4, waiting: 9, preemptions: 7 }, 0);
+    limit.ok(100, 8, 8);
+    assert.equal(limit.permits(100), 8);
+    limit.load(undefined, 3_000);
+    limit.ok(3_100, 8, 8);
+    assert.equal(limit.permits(3_100), 16);
+    limit.load({ running: 4, waiting: 9, preemptions: 9 }, 6_000);
+    assert.equal(limit.permits(6_000), 16, 'the first queue of a new engine, and its own count');
+  });
+
   test('never falls below one', () => {
     const limit = new EndpointLimit(2);
     for (let at = 0; at < 100_000; at += 5_000) {

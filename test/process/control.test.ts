@@ -1,0 +1,234 @@
+// Batches under the hands of somebody at a command line: pause, resume, cancel, retry, following, stop rules, bars.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { BatchRow } from '../../src/protocol/client.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
+import { endOf, ofKind, Workspace } from '../support/workspace.ts';
+
+const CALCULATOR = { tools: [{ builtin: ['calculator'] }] };
+/** Adds so many times, one step each. */
+const adding = (steps: number): string => `call calculate {"expression": "40 + 2"} times ${steps}\nanswer {{last}}`;
+
+let demo: WatchedDemo;
+let workspace: Workspace;
+before(async () => {
+  demo = await watchedDemo();
+  workspace = new Workspace();
+});
+after(async () => {
+  await workspace.close();
+  await demo.close();
+});
+
+/** A model that takes its time, and waits where its gate is shut. */
+const slow = (ms: number, gate: string): { endpoint: string; demo: string; gate: string; agent: typeof CALCULATOR } => ({ endpoint: demo.url, demo: `latency_ms=${ms}`, gate, agent: CALCULATOR });
+const batchRow = async (batch: string): Promise<BatchRow> => (await workspace.api()).batch(batch);
+/** Runs a command that must end well; gives what it printed. */
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await workspace.run(...args);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+const lines = (text: string): (TraceEvent | RolloutRow)[] => text.trim().split('\n').map((line) => JSON.parse(line) as TraceEvent | RolloutRow);
+const isEvent = (line: TraceEvent | RolloutRow): line is TraceEvent => 'kind' in line;
+
+describe('a running batch', { timeout: 120_000 }, () => {
+  it('is paused at the next gates and goes on when it is resumed', async () => {
+    demo.shut('paused');
+    const batch = await workspace.launch('paused', { ...slow(80, 'paused'), tasks: [{ id: 'a', question: adding(8), answer: '42' }, { id: 'b', question: adding(8), answer: '42' }], batch: { attempts: 3, concurrency: 4 } });
+    await workspace.untilRows(batch, (rows) => rows.filter((row) => row.progress.steps > 0).length === 4);
+    assert.match(await done('pause', batch), new RegExp(`Paused batch ${batch}`));
+    demo.open('paused');
+    const paused = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'held' || row.state === 'queued'));
+    assert.deepEqual(paused.map((row) => row.state).sort(), ['held', 'held', 'held', 'held', 'queued', 'queued']);
+    assert.equal((await batchRow(batch)).state, 'paused');
+    const calls = demo.counters().completions;
+    const [held] = paused.filter((row) => row.state === 'held');
+    assert.match(await done('show', held!.rollout), /held/);
+    await done('pause', batch); // a second time is nothing new
+    assert.equal(demo.counters().completions, calls, 'nothing is asked while it is paused');
+    assert.match(await done('resume', batch), /Resumed/);
+    const rows = await workspace.ended(batch);
+    assert.deepEqual(rows.map((row) => row.progress.passed), [true, true, true, true, true, true]);
+    const events = await workspace.events(held!.rollout);
+    const [hold] = ofKind(events, 'hold');
+    assert.deepEqual([hold?.data.why, ofKind(events, 'hold').length, ofKind(events, 'release').length], ['pause', 1, 1]);
+    assert.equal(endOf(events).touched, false);
+    assert.ok((endOf(events).totals.held_ms ?? 0) > 0);
+    assert.deepEqual(ofKind(await workspace.events(batch), 'control').map((event) => event.data.verb), ['pause', 'pause', 'resume']);
+  });
+
+  it('is cancelled, and what nothing settled is run again by retry', async () => {
+    const batch = await workspace.launch('cancelled', { ...slow(150, 'cancelled'), tasks: [{ id: 'quick', question: 'answer 42', answer: '42' }, { id: 'long', question: adding(12), answer: '42' }], batch: { attempts: 2, concurrency: 3 } });
+    await workspace.untilRows(batch, (rows) => rows.filter((row) => row.task === 'quick' && row.state === 'ended').length === 2 && rows.some((row) => row.task === 'long' && row.progress.steps > 0));
+    demo.shut('cancelled');
+    await done('cancel', batch, '--reason', 'changed my mind');
+    await workspace.ended(batch);
+    const { counts } = await batchRow(batch);
+    assert.deepEqual([counts.passed, counts.cancelled, counts.running, counts.queued], [2, 2, 0, 0]);
+    const cancelled = (await workspace.rows(batch)).filter((row) => row.progress.status === 'cancelled');
+    assert.deepEqual(cancelled.map((row) => row.task), ['long', 'long']);
+    assert.match(endOf(await workspace.events(cancelled[0]!.rollout)).error?.message ?? '', /changed my mind/);
+    const report = await workspace.json<Report>('report', batch);
+    assert.deepEqual([report.attempts, report.scored, report.cancelled, report.passed], [4, 2, 2, 2]);
+
+    demo.open('cancelled');
+    assert.deepEqual(await workspace.json('retry', batch), { changed: 2 });
+    await workspace.untilRows(batch, (rows) => rows.filter((row) => row.try === 2 && row.state === 'ended').length === 2);
+    const again = await workspace.json<Report>('report', batch);
+    assert.deepEqual([again.scored, again.cancelled, again.passed], [4, 0, 4]);
+    assert.deepEqual(await workspace.json('retry', batch), { changed: 0 }, 'what is settled stays');
+    const one = await workspace.run('retry', cancelled[0]!.rollout);
+    assert.equal(one.code, 2);
+    assert.match(one.stderr, /takes a batch/);
+  });
+
+  it('lets one of its rollouts be paused, resumed and cancelled', async () => {
+    demo.shut('one');
+    const batch = await workspace.launch('one', { ...slow(80, 'one'), tasks: [{ id: 'it', question: adding(8), answer: '42' }], batch: { attempts: 2 } });
+    const [first] = await workspace.untilRows(batch, (rows) => rows.every((row) => row.progress.steps > 0));
+    // The answer comes once it is held.
+    const paused = done('pause', first!.rollout);
+    await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'control'));
+    demo.open('one');
+    await paused;
+    await workspace.untilRows(batch, (rows) => rows.some((row) => row.state === 'held') && rows.some((row) => row.progress.passed === true));
+    demo.shut('one');
+    await done('resume', `${batch}/it/${first!.attempt}`);
+    await workspace.untilEvents(first!.rollout, (events) => events.some((event) => event.kind === 'release'));
+    await done('cancel', first!.rollout);
+    const rows = await workspace.ended(batch);
+    assert.deepEqual(rows.map((row) => row.progress.status).sort(), ['cancelled', 'done']);
+    const final = await workspace.run('cancel', first!.rollout);
+    assert.equal(final.code, 2);
+    assert.match(final.stderr, /has ended: that is final/);
+  });
+
+  it('ends a hanging tool within a second when it is cancelled', async () => {
+    workspace.write('hanging.ts', `import { tool } from 'rollout-studio';
+import { z } from 'zod';
+const input = z.object({});
+export const wait_for_ever = tool({ description: 'Never ends.', input, effect: 'pure', run: () => new Promise(() => {}) });
+export const spin = tool({ description: 'Burns the processor.', input, effect: 'pure', run: () => { for (;;) {} } });
+`);
+    const batch = await workspace.launch('hanging', {
+      endpoint: demo.url, agent: { tools: [{ module: 'hanging.ts' }, { builtin: ['terminal', 'code'] }] },
+      tasks: ['wait_for_ever {}', 'spin {}', 'execute_command {"command": "sleep 600"}', 'run_code {"code": "for (;;) {}"}'].map((call, index) => ({ id: `t${index}`, question: `call ${call}`, answer: 'none' })),
+    });
+    const rows = await workspace.untilRows(batch, (all) => all.length === 4 && all.every((row) => row.progress.tools.length === 1));
+    const api = await workspace.api();
+    await Promise.all(rows.map((row) => api.commandRollout(row.rollout, { command: `c-${row.rollout}`, verb: 'cancel' })));
+    await workspace.ended(batch);
+    const asked = ofKind(await workspace.events(batch), 'control');
+    for (const { rollout, task } of rows) {
+      const events = await workspace.events(rollout);
+      assert.equal(endOf(events).status, 'cancelled');
+      assert.equal(ofKind(events, 'tool.end')[0]?.data.error?.class, 'cancelled');
+      // One clock: the server's, which workers follow.
+      const took = events.at(-1)!.at - asked.find((event) => event.data.rollout === rollout)!.at;
+      assert.ok(took <= 1_000, `${task} took ${took} ms`);
+    }
+  });
+});
+
+describe('following', { timeout: 60_000 }, () => {
+  it('tail --json prints a batch as JSON Lines, from a cursor', async () => {
+    const batch = await workspace.launch('tailed', { ...slow(50, 'tailed'), tasks: [{ id: 'it', question: adding(3), answer: '42' }], batch: { attempts: 2 } });
+    const followed = lines(await done('tail', batch, '--json'));
+    const events = followed.filter(isEvent);
+    assert.deepEqual(events, await workspace.events(batch));
+    assert.deepEqual([events[0]?.kind, events.at(-1)?.kind], ['batch.start', 'batch.end']);
+    const rows = new Map(followed.filter((line): line is RolloutRow => !isEvent(line)).map((row) => [row.rollout, row]));
+    assert.deepEqual([...rows.values()].map((row) => [row.state, row.progress.passed]), [['ended', true], ['ended', true]]);
+    const later = lines(await done('tail', batch, '--after', '1', '--json')).filter(isEvent);
+    assert.deepEqual(later, events.slice(1));
+    const beyond = await workspace.run('tail', batch, '--after', '9999', '--json');
+    assert.equal(beyond.code, 2);
+    assert.equal((JSON.parse(beyond.stdout) as { error: { code: string } }).error.code, 'gone');
+  });
+
+  it('tail of a rollout follows it live to its end', async () => {
+    const batch = await workspace.launch('tailed-rollout', { ...slow(100, 'tailed-rollout'), tasks: [{ id: 'it', question: adding(4), answer: '42' }] });
+    const [row] = await workspace.untilRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
+    const whole = lines(await done('tail', row!.rollout, '--json')) as TraceEvent[];
+    assert.deepEqual(whole.map((event) => event.seq), whole.map((_, index) => index + 1));
+    assert.equal(whole.at(-1)?.kind, 'rollout.end');
+    const rest = lines(await done('tail', `${batch}/it/1`, '--after', '5', '--json')) as TraceEvent[];
+    assert.deepEqual(rest, whole.slice(5));
+    assert.match(await done('tail', row!.rollout), /tool\.start +calculate \{"expression":"40 \+ 2"\}/);
+  });
+});
+
+describe('stop rules', { timeout: 60_000 }, () => {
+  const tasks = (count: number, answer: string): { id: string; question: string; answer: string }[] => Array.from({ length: count }, (_, index) => ({ id: `t${index}`, question: `answer ${answer}`, answer: '42' }));
+
+  it('passes_per_task: no more of a task than it needs, and no pass@k is told then', async () => {
+    const file = workspace.batch('enough', { endpoint: demo.url, tasks: [...tasks(2, '42'), { id: 'hard', question: 'answer no', answer: '42' }], batch: { attempts: 6, concurrency: 1, stop: { passes_per_task: 2 } } });
+    const report = await workspace.json<Report>('run', file);
+    assert.deepEqual([report.attempts, report.failed, report.solved, report.pass_at, report.pass_all], [18, 6, 2, null, null]);
+    assert.equal(report.passed + report.cancelled, 12);
+    assert.ok(report.passed >= 4 && report.passed <= 6, `${report.passed} passed`);
+    assert.match(report.why['pass_at'] ?? '', /stops a task after 2 passes/);
+    assert.match((await workspace.run('report', report.batch)).stdout, /no pass@k/);
+  });
+
+  it('failures: a batch that fails ends', async () => {
+    const file = workspace.batch('failing', { endpoint: demo.url, tasks: tasks(80, 'no'), batch: { concurrency: 2, stop: { failures: '50%' } } });
+    const report = await workspace.json<Report>('run', file);
+    assert.equal(report.passed, 0);
+    assert.ok(report.failed >= 20 && report.failed < 80, `${report.failed} failed`);
+    assert.equal(report.failed + report.cancelled, 80);
+    assert.match(ofKind(await workspace.events(report.batch), 'batch.end')[0]?.data.reason ?? '', /stop\.failures/);
+  });
+
+  it('tokens: a batch that costs too much ends', async () => {
+    const file = workspace.batch('costly', { endpoint: demo.url, tasks: tasks(60, '42'), batch: { concurrency: 1, stop: { tokens: 300 } } });
+    const report = await workspace.json<Report>('run', file);
+    assert.ok(report.passed > 0 && report.passed < 60, `${report.passed} passed`);
+    assert.equal(report.passed + report.cancelled, 60);
+    assert.match((await batchRow(report.batch)).reason ?? '', /stop\.tokens/);
+  });
+});
+
+describe('what is stored', { timeout: 60_000 }, () => {
+  it('has bars, a baseline, a list, and goes by gc', async () => {
+    const half = workspace.batch('half', { endpoint: demo.url, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }, { id: 'b', question: 'answer no', answer: '42' }], batch: { attempts: 2 } });
+    const passed = await workspace.run('run', half, '--fail-under', 'pass@1=0.5', '--json');
+    assert.equal(passed.code, 0, passed.stderr);
+    const first = JSON.parse(passed.stdout) as Report;
+    assert.equal(first.pass_at?.['1'], 0.5);
+    const failed = await workspace.run('run', half, '--fail-under', 'pass@2=0.9', '--json');
+    assert.equal(failed.code, 1);
+    assert.match(failed.stderr, /✗ pass@2 is 0\.500, under 0\.9/);
+    const second = (JSON.parse(failed.stdout) as Report).batch;
+    assert.equal((await workspace.run('report', first.batch, '--fail-under', 'pass^2=50%')).code, 0);
+    assert.equal((await workspace.run('report', first.batch, '--fail-under', 'pass@3=0.1')).code, 1, 'what cannot be told is not reached');
+    assert.equal((await workspace.run('report', first.batch, '--fail-under', 'best=1')).code, 2);
+    assert.equal((await workspace.run('run', half, '--detach', '--fail-under', 'pass@1=0')).code, 2);
+
+    // Another agent for the same tasks, against the first.
+    const whole = workspace.batch('whole', { endpoint: demo.url, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }, { id: 'b', question: 'answer 42', answer: '42' }], batch: { attempts: 2 } });
+    const better = await workspace.json<Report>('run', whole);
+    const { baseline } = await workspace.json<{ baseline: Comparison }>('report', better.batch, '--baseline', first.batch);
+    assert.deepEqual([baseline.baseline, baseline.better, baseline.worse, baseline.same], [first.batch, 1, 0, 1]);
+    assert.equal(baseline.pass_at?.['1']?.difference, 0.5);
+    assert.match(await done('report', better.batch, '--baseline', second), /2 tasks in common, 1 better, 0 worse, 1 the same/);
+
+    const listed = (await workspace.json<{ batches: BatchRow[] }>('batches', '--limit', '3')).batches;
+    assert.deepEqual(listed.map((row) => row.batch), [better.batch, second, first.batch]);
+    const all = (await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length;
+    assert.match(await done('batches'), /whole +.* ended +2 x 2 +4 +0 +0/);
+    assert.equal((await workspace.json<Report>('report', 'last')).batch, better.batch);
+
+    const dry = await workspace.json<{ batches: string[]; kept: unknown[] }>('gc', first.batch, '--dry-run');
+    assert.deepEqual(dry.batches, [first.batch]);
+    assert.equal((await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length, all, 'a dry run removes nothing');
+    assert.match(await done('gc', first.batch), /Removed 1 batches/);
+    assert.equal((await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length, all - 1);
+    assert.equal((await workspace.run('show', first.batch)).code, 2);
+    assert.deepEqual((await workspace.json<{ batches: string[] }>('gc', '--older-than', '1h', '--dry-run')).batches, []);
+  });
+});

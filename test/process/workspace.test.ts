@@ -1,0 +1,78 @@
+// The sample workspace as `init` makes it, where there is no `node_modules`: editors see its types, and it is right.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Bench, root } from '../support/cli.ts';
+
+const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const sample = path.join(root, 'media', 'sample');
+
+describe('a fresh workspace', { timeout: 60_000 }, () => {
+  const bench = new Bench();
+  const workspace = bench.path('desk');
+  let written: string[];
+  before(async () => {
+    const made = await bench.json<{ folder: string; files: string[] }>(['init', 'desk']);
+    assert.equal(made.folder, workspace);
+    written = made.files;
+  });
+  after(() => bench.close());
+
+  const compile = (): { status: number | null; stdout: string } => spawnSync(process.execPath, [tsc, '-p', workspace], { encoding: 'utf8' });
+
+  it('has every file of the sample, the ignore file under its real name', () => {
+    assert.deepEqual(written.toSorted(), filesOf(sample).map((file) => (file === 'gitignore' ? '.gitignore' : file)).toSorted());
+    for (const file of written) assert.deepEqual(readFileSync(path.join(workspace, file)), readFileSync(path.join(sample, file === '.gitignore' ? 'gitignore' : file)), file);
+    assert.match(readFileSync(path.join(workspace, '.gitignore'), 'utf8'), /^\.env$/m);
+    // What leads to this machine's installation is nobody's to commit.
+    assert.equal(readFileSync(path.join(workspace, '.rollout', '.gitignore'), 'utf8'), '*\n');
+    assert.equal(filesOf(workspace).some((file) => file.includes('node_modules')), false);
+  });
+
+  it('type-checks as editors see it, and shows a mistake', () => {
+    const clean = compile();
+    assert.equal(clean.stdout, '');
+    assert.equal(clean.status, 0);
+    const file = path.join(workspace, 'tools', 'wrong.ts');
+    writeFileSync(file, 'import { tool } from \'rollout-studio\';\nimport { z } from \'zod\';\nexport const wrong = tool({ description: \'\', input: z.object({ n: z.number() }), run: ({ n }) => n.length });\n');
+    const { status, stdout } = compile();
+    assert.notEqual(status, 0);
+    assert.match(stdout, /wrong\.ts[^\n]*Property 'length' does not exist on type 'number'/);
+    rmSync(file);
+  });
+
+  it('checks clean, and its first batch runs', async () => {
+    const checked = await bench.run(['check'], { cwd: workspace });
+    assert.equal(checked.code, 0, checked.stdout + checked.stderr);
+    assert.match(checked.stdout, /^\d+ files are fine\.$/m);
+    assert.deepEqual((await bench.json<{ problems: unknown[] }>(['check'], { cwd: workspace })).problems, []);
+    const report = await bench.json<{ attempts: number; scored: number }>(['run', path.join('batches', 'first.batch.yaml')], { cwd: workspace });
+    assert.deepEqual([report.attempts, report.scored], [1, 1]);
+  });
+
+  it('is not written over', async () => {
+    const again = await bench.run(['init', 'desk']);
+    assert.equal(again.code, 2);
+    assert.match(again.stderr, /has files of the sample already: .*Nothing was written/);
+    // One file is enough, and then nothing at all is written.
+    const other = bench.path('other');
+    mkdirSync(other);
+    writeFileSync(path.join(other, 'README.md'), 'mine');
+    const one = await bench.run(['init'], { cwd: other });
+    assert.equal(one.code, 2);
+    assert.match(one.stderr, /has a file of the sample already: README\.md/);
+    assert.deepEqual(readdirSync(other), ['README.md']);
+    assert.equal(readFileSync(path.join(other, 'README.md'), 'utf8'), 'mine');
+    // What is no file of the sample does not stand in its way.
+    rmSync(path.join(other, 'README.md'));
+    writeFileSync(path.join(other, 'notes.txt'), 'mine');
+    assert.equal((await bench.run(['init'], { cwd: other })).code, 0);
+    assert.ok(existsSync(path.join(other, 'notes.txt')) && existsSync(path.join(other, 'agents', 'desk.agent.yaml')));
+  });
+});
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+}

@@ -1,0 +1,48 @@
+/** A demo model on a port of its own that keeps what it was asked, and waits where a test wants it to. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { deferred, type Deferred } from '../../src/common/abort.ts';
+import type { JsonObject } from '../../src/common/json.ts';
+import { createDemoModel, type DemoCounters } from '../../src/model/demo/demoModel.ts';
+
+export interface WatchedDemo {
+  /** Up to and with `/v1`. */
+  readonly url: string;
+  /** Bodies of the chat completions that were asked for, in their order. */
+  readonly asked: JsonObject[];
+  /** Calls with the header `x-gate: NAME` wait from now on. */
+  shut(gate: string): void;
+  /** They go on. */
+  open(gate: string): void;
+  counters(): DemoCounters;
+  close(): Promise<void>;
+}
+
+export async function watchedDemo(): Promise<WatchedDemo> {
+  const model = createDemoModel();
+  const asked: JsonObject[] = [];
+  const gates = new Map<string, Deferred<undefined>>();
+  const server = createServer(async (request, response) => {
+    await gates.get(String(request.headers['x-gate']))?.promise;
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      if (request.method === 'POST') asked.push(JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
+    });
+    model.handle(request, response);
+  });
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked,
+    counters: () => model.counters(),
+    shut: (gate) => void gates.set(gate, deferred()),
+    open: (gate) => {
+      gates.get(gate)?.resolve(undefined);
+      gates.delete(gate);
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

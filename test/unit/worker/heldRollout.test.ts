@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+import { canonicalJson } from '../../../src/common/json.ts';
+import { submissionSha } from '../../../src/config/submission.ts';
+import { ModelConnections } from '../../../src/model/connections.ts';
+import { PermitGate } from '../../../src/model/permits.ts';
+import type { Grant, ServerToWorker, WorkerFrame } from '../../../src/protocol/worker.ts';
+import type { RolloutJob, RolloutPorts } from '../../../src/rollout/job.ts';
+import { createToolPools } from '../../../src/tools/pools.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { Claims } from '../../../src/worker/run/claims.ts';
+import type { RolloutHandle, WorkerParts } from '../../../src/worker/run/parts.ts';
+import { RolloutPool } from '../../../src/worker/run/pool.ts';
+import { Slots } from '../../../src/worker/run/slots.ts';
+import { Submissions } from '../../../src/worker/run/submissions.ts';
+import { Blobs } from '../../../src/worker/spool/blobs.ts';
+import { Flusher } from '../../../src/worker/spool/flusher.ts';
+import { plainSubmission } from '../../support/rolloutServer.ts';
+
+const submission = plainSubmission();
+const sha = submissionSha(submission);
+const folder = await mkdtemp(path.join(tmpdir(), 'rs-held-'));
+after(() => rm(folder, { recursive: true, force: true }));
+
+type Answer = (append: Extract<WorkerFrame, { type: 'append' }>) => ServerToWorker;
+
+interface Bench {
+  readonly pool: RolloutPool;
+  readonly frames: WorkerFrame[];
+  readonly appended: () => TraceEvent[];
+  readonly drained: Promise<void>;
+  readonly aborts: string[];
+}
+
+/** A pool whose server is a function, and whose rollouts are `run`. */
+function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>, answer: Answer, slots = 2): Bench {
+  const frames: WorkerFrame[] = [];
+  const aborts: string[] = [];
+  const drained = Promise.withResolvers<undefined>();
+  const send = (frame: WorkerFrame): boolean => {
+    frames.push(frame);
+    if (frame.type === 'append') queueMicrotask(() => pool.frame(answer(frame) as never));
+    return true;
+  };
+  const flusher = new Flusher();
+  const pools = createToolPools({ directory: folder, env: {}, processGroups: { add: () => undefined, remove: () => undefined } });
+  const blobs = new Blobs({ getBlob: (name) => (name === sha ? Promise.resolve(Buffer.from(canonicalJson(submission))) : Promise.reject(new Error(`no blob ${name}`))), putBlob: () => Promise.resolve() }, new AbortController().signal);
+  const parts: WorkerParts = {
+    worker: 'w', folder, clock: { now: () => 5 }, blobs, pools,
+    submissions: new Submissions({ readBlob: (name) => blobs.read(name, new AbortController().signal), secrets: {} }),
+    events: () => Promise.resolve([]),
+    link: { sendText: (text) => send(JSON.parse(text) as WorkerFrame), soon: flusher.soon },
+    slots: new Slots(slots, () => pool.ask()), claims: new Claims(send), holdPermits: { take: () => true, give: () => undefined },
+    gate: new PermitGate(), connections: new ModelConnections(), report: () => undefined, demoUrl: () => '', demoKey: () => '',
+    createRollout: (job, ports): RolloutHandle => {
+      const aborted = Promise.withResolvers<string>();
+      return {
+        run: () => run(job, ports, aborted.promise),
+        command: () => Promise.resolve({ seq: 9 }),
+        setBreakpoints: () => undefined,
+        setLost: () => undefined,
+        abort: (reason) => {
+          aborts.push(reason);
+          aborted.resolve(reason);
+        },
+      };
+    },
+    log: () => undefined,
+  };
+  const pool: RolloutPool = new RolloutPool({ parts, send, onDrained: () => drained.resolve(undefined), onDrain: () => undefined });
+  return { pool, frames, aborts, drained: drained.promise.then(() => undefined), appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])) };
+}
+
+function grant(changes: Partial<Grant> = {}): Grant {
+  return {
+    type: 'grant', rollout: 'r1', epoch: 1, batch: 'b1', submission: sha, task: { id: 't', question: 'q', meta: {} }, attempt: 1, try: 1,
+    lineage: [], last: 0, breakpoints: [], paused: false, held: false, ...changes,
+  };
+}
+
+const ack: Answer = (frame) => ({ type: 'ack', rollout: frame.rollout, to: frame.events.at(-1)!.seq });
+const log = (seq: number): TraceEvent => ({ seq, v: 1, at: 1, kind: 'log', data: { stream: 'out', text: 'x' } });
+
+describe('RolloutPool', () => {
+  it('asks for what is free, runs it, asks again, and is drained when the server says so', async () => {
+    const { pool, frames, appended, drained } = bench((_, ports) => {
+      ports.recorder.append([log(1)], []);
+      return Promise.resolve();
+    }, ack);
+    pool.ask();
+    assert.deepEqual(frames, [{ type: 'lease', want: 2 }]);
+    pool.frame(grant());
+    while (frames.filter((frame) => frame.type === 'lease').length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(frames.filter((frame) => frame.type === 'lease').at(-1), { type: 'lease', want: 1 });
+    assert.ok(existsSync(folder));
+    pool.frame({ type: 'granted', now: 0, drained: true });
+    await drained;
+    assert.deepEqual(appended().map((event) => event.seq), [1]);
+    assert.equal(existsSync(path.join(folder, 'r1')), false);
+  });
+
+  it('ends a rollout whose event the server does not take, with the words of the server', async () => {
+    let refusals = 0;
+    const { pool, appended, drained, aborts } = bench(
+      async (_, ports, aborted) => {
+        ports.recorder.append([log(1), log(2)], []);
+        await aborted;
+      },
+      (frame) => (refusals++ === 0 ? { type: 'refuse', rollout: 'r1', code: 'invalid', durable: 0, message: 'data.text: too odd' } : ack(frame)),
+    );
+    pool.frame(grant());
+    pool.frame({ type: 'granted', now: 0, drained: true });
+    await drained;
+    assert.deepEqual(aborts, ['data.text: too odd']);
+    const end = appended().at(-1);
+    assert.ok(end?.kind === 'rollout.end' && end.data.status === 'infrastructure');
+    assert.match(end.data.error?.message ?? '', /too odd/);
+    assert.equal(end.seq, 3, 'behind start and lease, at the place of what was refused');
+  });
+
+  it('drops a rollout that another worker has', async () => {
+    const { pool, aborts, appended, drained } = bench(
+      async (_, ports, aborted) => {
+        ports.recorder.append([log(1)], []);
+        await aborted;
+      },
+      () => ({ type: 'refuse', rollout: 'r1', code: 'fenced', durable: 0, message: 'epoch 2 has it' }),
+    );
+    pool.frame(grant());
+    pool.frame({ type: 'granted', now: 0, drained: true });
+    await drained;
+    assert.deepEqual(aborts, ['epoch 2 has it']);
+    assert.equal(appended().length, 1);
+  });
+
+  it('drops what the server names after a reconnection, and goes on with the rest', async () => {
+    const { pool, aborts, drained, appended } = bench(
+      async (job, ports, aborted) => {
+        ports.recorder.append([log(1)], []);
+        if (job.rollout === 'r1') await aborted;
+      },
+      ack,
+    );
+    pool.frame(grant());
+    pool.frame(grant({ rollout: 'r2' }));
+    while (appended().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    pool.welcome({ type: 'welcome', session: 's2', clock: 1, beat_s: 5, lease_s: 30, keep: [], drop: ['r1'] });
+    pool.frame({ type: 'granted', now: 0, drained: true });
+    await drained;
+    assert.equal(aborts.length, 1);
+  });
+
+  it('ends a rollout that breaks before its first event', async () => {
+    const { pool, appended, drained } = bench(() => Promise.reject(new Error('the record is unreadable')), ack);
+    pool.frame(grant({ epoch: 4 }));
+    pool.frame({ type: 'granted', now: 0, drained: true });
+    await drained;
+    assert.deepEqual(appended().map((event) => event.kind), ['rollout.start', 'rollout.lease', 'rollout.end']);
+  });
+
+  it('answers commands, also after a lost connection, and says what is not here', async () => {
+    const { pool, frames } = bench((_, __, aborted) => aborted.then(() => undefined), ack);
+    pool.frame(grant());
+    pool.frame({ type: 'control', command: 'c1', rollout: 'r1', verb: 'hold', args: {}, by: 'me' });
+    pool.frame({ type: 'control', command: 'c2', rollout: 'r9', verb: 'hold', args: {}, by: 'me' });
+    pool.frame({ type: 'control', command: 'c3', verb: 'breakpoints', args: { breakpoints: 'no' }, by: 'me' });
+    const done = (): WorkerFrame[] => frames.filter((frame) => frame.type === 'done');
+    while (done().length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    const byCommand = new Map(done().map((frame) => [frame.type === 'done' ? frame.command : '', frame]));
+    assert.deepEqual(byCommand.get('c1'), { type: 'done', command: 'c1', seq: 9 });
+    assert.match(JSON.stringify(byCommand.get('c2')), /not_found/);
+    assert.match(JSON.stringify(byCommand.get('c3')), /usage/);
+    await pool.close('over', false);
+  });
+});
