@@ -2,23 +2,27 @@
 import type { BatchRow } from '../protocol/client.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { outcomeMark } from './lines.ts';
-import { amount, duration, moment } from './table.ts';
+import { amount, duration, moment, wrapped } from './table.ts';
 
 const BAR = 6;
 const LONGEST_TASK = 32;
 
 /** The marks of the grid, explained. */
-export const LEGEND = '● passed  ✗ failed  ◐ truncated  ? unscored  ⚠ infrastructure  ○ cancelled  ▷ running  ‖ held  · queued';
+const LEGEND = ['● passed', '✗ failed', '◐ truncated', '? unscored', '⚠ infrastructure', '○ cancelled', '▷ running', '‖ held', '· queued'];
 
-export function batchHeading(batch: BatchRow): string {
+export function legend(width: number): string {
+  return wrapped(LEGEND, '  ', width);
+}
+
+export function batchHeading(batch: BatchRow, width: number): string {
   const { counts } = batch;
   const settled = counts.passed + counts.failed + counts.unscored;
   const parts = [
-    batch.name, batch.batch, batch.reason === undefined ? batch.state : `${batch.state}: ${batch.reason}`, `${batch.tasks} tasks x ${batch.attempts}`,
+    batch.name, batch.batch, batch.reason === undefined || batch.reason === 'done' ? batch.state : `${batch.state}: ${batch.reason}`, `${batch.tasks} tasks x ${batch.attempts}`,
     `${settled}/${batch.tasks * batch.attempts} settled`, `${counts.passed} passed`, `${batch.steps.toLocaleString('en-US')} steps`,
     `${amount(batch.input_tokens + batch.output_tokens)} tokens`, moment(batch.created_at), batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
   ];
-  return parts.filter((part) => part !== '').join(' · ');
+  return wrapped(parts.filter((part) => part !== ''), ' · ', width);
 }
 
 /** One line a task. `rows`: one per attempt, ordered by task and attempt. */

@@ -20,12 +20,12 @@ export interface Context {
   /** Aborts on Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
   /** To stdout, with a line end. */
-  print(text: string): void;
+  readonly print: (text: string) => void;
   /** One JSON document to stdout. */
-  printJson(value: unknown): void;
+  readonly printJson: (value: unknown) => void;
   /** To stderr, with a line end: progress and logs. */
-  tell(text: string): void;
-  connect(start?: boolean): Promise<Connection>;
+  readonly tell: (text: string) => void;
+  readonly connect: (start?: boolean) => Promise<Connection>;
 }
 
 export interface ContextInput {
@@ -50,7 +50,7 @@ export function makeContext(input: ContextInput): Context {
     env: process.env,
     signal: input.signal,
     terminal: {
-      width: Math.max(60, Math.min(process.stdout.columns || 100, 160)),
+      width: Math.max(60, Math.min(process.stdout.columns || Number(process.env['COLUMNS']) || 100, 160)),
       colour: process.stdout.isTTY && process.env['NO_COLOR'] === undefined,
       live: process.stderr.isTTY,
     },

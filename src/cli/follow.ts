@@ -4,12 +4,14 @@ import { subscribe } from '../client/subscribe.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import { report } from '../trace/statistics.ts';
+import { attemptsOf } from '../trace/statistics/outcomes.ts';
 import type { Bar } from '../trace/statistics/bar.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Outcome } from './command.ts';
 import type { Context } from './context.ts';
 import { Progress } from './progress.ts';
 import { printReport, reportInput } from './reporting.ts';
+import { troubleLines } from './troubles.ts';
 
 /** How long a cancelled batch may take to end before we stop waiting. */
 const CANCEL_WAIT_MS = 10_000;
@@ -22,6 +24,8 @@ export interface FollowOptions {
 export async function followBatch(context: Context, connection: Connection, batch: string, options: FollowOptions): Promise<Outcome> {
   const rows = new Map<string, RolloutRow>();
   const progress = new Progress(context.terminal, context.tell);
+  /** What was said on the way need not be said again at the end. */
+  const told = new Set<string>();
   // An interrupted batch is still followed, to its end as a cancelled one.
   const end = new AbortController();
   const onInterrupt = (): void => {
@@ -35,7 +39,7 @@ export async function followBatch(context: Context, connection: Connection, batc
   };
   context.signal.addEventListener('abort', onInterrupt, { once: true });
   let row = await connection.api.batch(batch, end.signal);
-  let ended = false;
+  const seen = { end: false };
   try {
     await subscribe(connection, { stream: batch }, {
       rows: (changed) => {
@@ -44,24 +48,31 @@ export async function followBatch(context: Context, connection: Connection, batc
       },
       events: (events) => {
         for (const event of events) {
-          if (event.kind === 'infra') progress.note(event.data.text);
-          if (event.kind === 'batch.end') ended = true;
-          else if (event.kind === 'control') ended = false; // a retry goes on behind the end
+          if (event.kind === 'infra') {
+            const { worker, text } = event.data;
+            told.add(text);
+            progress.note(worker === undefined ? text : `Worker ${worker}: ${text}`);
+          }
+          if (event.kind === 'batch.end') seen.end = true;
+          else if (event.kind === 'control') seen.end = false; // a retry goes on behind the end
         }
       },
       head: () => {
-        if (ended) end.abort();
+        if (seen.end) end.abort();
       },
+      notice: (text) => progress.note(text),
       lost: (lost) => progress.note(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
     }, end.signal);
   } finally {
     progress.end();
     context.signal.removeEventListener('abort', onInterrupt);
   }
-  if (!ended) throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, { mend: `rollout tail ${batch} follows it.` });
+  if (!seen.end) throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, { mend: `rollout tail ${batch} follows it.` });
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
   const outcome = printReport(context, report(await reportInput(connection.api, row, bars, new AbortController().signal, rows.values())), bars);
   if (context.signal.aborted) throw new StudioError('cancelled', `Batch ${batch} was cancelled.`);
-  return outcome;
+  const attempts = attemptsOf(rows.values());
+  for (const line of troubleLines(row, attempts, told)) context.tell(line);
+  return attempts.some(({ settlement }) => settlement === 'infrastructure') ? 3 : outcome;
 }

@@ -66,7 +66,7 @@ async function main(argv: readonly string[]): Promise<number> {
 function read(command: Command, rest: readonly string[]): Given {
   try {
     const parsed = parseArgs({ args: [...rest], options: parseOptions({ ...GLOBAL, ...command.options }), allowPositionals: true, strict: true });
-    return { words: parsed.positionals, options: parsed.values as Given['options'] };
+    return { words: parsed.positionals, options: parsed.values };
   } catch (error) {
     throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), { mend: `rollout ${command.name} --help shows its options.`, cause: error });
   }

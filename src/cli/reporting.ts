@@ -6,9 +6,8 @@ import { reaches, type Bar } from '../trace/statistics/bar.ts';
 import type { Comparison, Report } from '../trace/statistics/schema.ts';
 import type { ReportInput } from '../trace/statistics.ts';
 import type { RolloutRow } from '../trace/summary.ts';
-import type { Outcome } from './command.ts';
 import type { Context } from './context.ts';
-import { amount, duration, table } from './table.ts';
+import { amount, duration, table, wrapped } from './table.ts';
 
 const MOST_NAMED = 8;
 
@@ -44,18 +43,18 @@ async function passesPerTaskOf(api: Api, sha: string, signal: AbortSignal): Prom
 }
 
 /** Prints a report (with a comparison) and says which bars it misses. 1 when it misses one. */
-export function printReport(context: Context, report: Report, bars: readonly Bar[], comparison?: Comparison): Outcome {
+export function printReport(context: Context, report: Report, bars: readonly Bar[], comparison?: Comparison): 0 | 1 {
   const judged = bars.map((bar) => reaches(report, bar));
   if (context.json) context.printJson(comparison === undefined ? report : { ...report, baseline: comparison });
   else {
-    context.print(reportText(report));
+    context.print(reportText(report, context.terminal.width));
     if (comparison !== undefined) context.print(`\n${comparisonText(comparison)}`);
   }
   for (const { ok, text } of judged) context.tell(`${ok ? '✓' : '✗'} ${text}`);
   return judged.every(({ ok }) => ok) ? 0 : 1;
 }
 
-export function reportText(report: Report): string {
+export function reportText(report: Report, width: number): string {
   const lines = [attemptsLine(report), ''];
   if (report.pass_at === null || report.pass_all === null) {
     lines.push(`no pass@k: ${report.why['pass_at'] ?? 'it cannot be told'}`);
@@ -64,7 +63,7 @@ export function reportText(report: Report): string {
     const levels = Object.entries(report.by_level);
     if (levels.length > 1) lines.push('', levelTable(levels));
   }
-  lines.push('', ...totalsLines(report));
+  lines.push('', ...totalsLines(report, width));
   return lines.join('\n');
 }
 
@@ -89,7 +88,7 @@ function levelTable(levels: readonly (readonly [string, Report['by_level'][strin
   return table([['level', 'tasks', 'solved', 'passed', 'pass@1'], ...levels.map(([level, one]) => [level, String(one.tasks), String(one.solved), `${one.passed}/${one.scored}`, rate(one.pass_at?.['1'])])], [1, 2, 3, 4]);
 }
 
-function totalsLines(report: Report): string[] {
+function totalsLines(report: Report, width: number): string[] {
   const { tokens, ms, cost } = report;
   const lines: string[] = [];
   if (tokens !== null) lines.push(`tokens     ${amount(tokens.input)} in${tokens.cached > 0 ? ` (${amount(tokens.cached)} cached)` : ''}, ${amount(tokens.output)} out`);
@@ -98,8 +97,9 @@ function totalsLines(report: Report): string[] {
   for (const [title, shares] of [['errors', report.by_error], ['tools', report.by_tool]] as const) {
     const named = Object.entries(shares);
     if (named.length === 0) continue;
-    const more = named.length > MOST_NAMED ? ` and ${named.length - MOST_NAMED} more` : '';
-    lines.push(`${title.padEnd(10)} ${named.slice(0, MOST_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`).join(', ')}${more}  (passed/attempts)`);
+    const shown = named.slice(0, MOST_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
+    if (named.length > MOST_NAMED) shown.push(`${named.length - MOST_NAMED} more`);
+    lines.push(wrapped([`${title.padEnd(10)} passed/attempts: ${shown[0] ?? ''}`, ...shown.slice(1)], ', ', width, ' '.repeat(11)));
   }
   return lines;
 }

@@ -9,6 +9,21 @@ export function table(rows: readonly (readonly string[])[], right: readonly numb
     .join('\n');
 }
 
+/** Parts joined by `separator`, on as many lines of `width` characters as they need; later lines begin with `indent`. */
+export function wrapped(parts: readonly string[], separator: string, width: number, indent = ''): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const part of parts) {
+    if (line !== '' && line.length + separator.length + part.length > width) {
+      lines.push(line + separator.trimEnd());
+      line = indent + part;
+    } else {
+      line = line === '' ? part : line + separator + part;
+    }
+  }
+  return [...lines, line].join('\n');
+}
+
 /** A moment in the user's zone, e.g. `2026-11-21 09:14:03`. */
 export function moment(atMs: number): string {
   const date = new Date(atMs);

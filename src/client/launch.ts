@@ -34,33 +34,32 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
   await api.putBlob(sha, new TextEncoder().encode(canonicalJson(what.submission)), signal);
 
   const batch = newId('b');
-  let sent = 0;
-  let created = false;
+  const state = { created: false, sent: 0 };
   let page: TaskRecord[] = [];
   const flush = async (last: boolean): Promise<void> => {
-    if (created) {
-      if (page.length > 0) await api.appendTasks(batch, sent, page, signal);
+    if (state.created) {
+      if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal);
     } else {
       // The first page travels with the batch: a small one starts at once.
       await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}) }, signal);
-      created = true;
+      state.created = true;
     }
-    sent += page.length;
+    state.sent += page.length;
     page = [];
-    options.onProgress?.(sent);
+    options.onProgress?.(state.sent);
   };
   try {
     for await (const task of what.tasks) {
       page.push(task);
       if (page.length === TASKS_AT_ONCE) await flush(false);
     }
-    const open = created;
+    const open = state.created;
     await flush(true);
     if (open) await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
     return batch;
   } catch (error) {
     // A record far down the dataset may be wrong: what began already is not left running.
-    if (created) await api.commandBatch(batch, { command: newId('c'), verb: 'cancel', args: { reason: 'its tasks could not be sent' } });
+    if (state.created) await api.commandBatch(batch, { command: newId('c'), verb: 'cancel', args: { reason: 'its tasks could not be sent' } });
     throw error;
   }
 }

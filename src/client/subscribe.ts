@@ -26,6 +26,8 @@ export interface SubscribeHandlers {
   head?(cursor: number, rev: number | undefined): void;
   open?(spans: readonly { span: number; text: string }[]): void;
   delta?(span: number, offset: number, text: string): void;
+  /** What the server has to say to a person: its store takes no writes, or does again. */
+  notice?(text: string): void;
   /** The connection was lost (true) and is there again (false). */
   lost?(lost: boolean): void;
 }
@@ -37,7 +39,8 @@ const LONGEST_RETRY_MS = 5_000;
 export async function subscribe(connection: Connection, options: SubscribeOptions, handlers: SubscribeHandlers, signal: AbortSignal): Promise<void> {
   const cursor = { seq: options.after ?? 0, rev: options.afterRev ?? 0 };
   let wait = FIRST_RETRY_MS;
-  while (!signal.aborted) {
+  const stopped = (): boolean => signal.aborted;
+  while (!stopped()) {
     try {
       await followOnce(connection, options, cursor, handlers, signal, () => {
         if (wait !== FIRST_RETRY_MS) handlers.lost?.(false);
@@ -46,11 +49,11 @@ export async function subscribe(connection: Connection, options: SubscribeOption
     } catch (error) {
       if (StudioError.is(error) && error.code !== 'unavailable') throw error;
     }
-    if (signal.aborted) return;
+    if (stopped()) return;
     if (wait === FIRST_RETRY_MS) handlers.lost?.(true);
     await sleep(wait * (0.5 + Math.random()), signal).catch(() => undefined);
     wait = Math.min(wait * 2, LONGEST_RETRY_MS);
-    if (signal.aborted) return;
+    if (stopped()) return;
     await connection.reconnect(signal).catch((error: unknown) => {
       if (StudioError.is(error) && error.code !== 'unavailable' && error.code !== 'cancelled') throw error;
     });
@@ -70,11 +73,11 @@ function followOnce(
   return new Promise((resolve, reject) => {
     const stop = (): void => socket.close();
     signal.addEventListener('abort', stop, { once: true });
-    const finish = (error?: unknown): void => {
+    const finish = (error?: Error): void => {
       signal.removeEventListener('abort', stop);
       socket.terminate();
       if (error === undefined) resolve();
-      else reject(error instanceof Error ? error : new Error(String(error)));
+      else reject(error);
     };
     socket.on('open', () => {
       send({ type: 'hello', protocol: PROTOCOL });
@@ -84,7 +87,7 @@ function followOnce(
       try {
         handle(serverToClient.parse(JSON.parse(textOf(data))));
       } catch (error) {
-        finish(error);
+        finish(error instanceof Error ? error : new Error('a frame could not be read', { cause: error }));
       }
     });
     socket.on('error', () => undefined); // `close` follows and tells
@@ -113,6 +116,9 @@ function followOnce(
           return;
         case 'delta':
           handlers.delta?.(frame.span, frame.offset, frame.text);
+          return;
+        case 'notice':
+          handlers.notice?.(frame.text);
           return;
         case 'error':
           finish(new StudioError(frame.code as ErrorCode, frame.message));

@@ -163,8 +163,8 @@ export function configSha(value: Submission): string {
 
 function unplaced(entry: object | undefined): object | undefined {
   if (entry === undefined || !('module' in entry)) return entry;
-  const { path: _path, ...module } = entry.module as SubmittedModule; // the only `module` there is
-  return { ...entry, module };
+  const { file, bundle, map } = entry.module as SubmittedModule; // the only `module` there is
+  return { ...entry, module: { file, bundle, map } };
 }
 
 /** All user modules a submission names. */

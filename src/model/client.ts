@@ -47,6 +47,9 @@ const LAST_BACKOFF_MS = 5_000;
 /** How often an answer that cannot be understood is asked for again. */
 const UNREADABLE_TRIES = 3;
 
+/** Refusals that are about the set-up, as the server is told of them. */
+const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = { denied: 'denied', missing: 'missing', unreachable: 'missing', no_tools: 'missing' };
+
 /** A client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
 export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
   const endpoints = byAffinity(model.endpoints, deps.affinity);
@@ -129,6 +132,7 @@ class Completion {
             client, transport: connections.transport, dialect, request: this.#request, prepared, signal: this.#context.signal,
             onAnswered: () => {
               seen.answer = true;
+              dialect.answered = true;
               permit.answered();
               this.#deps.report({ endpoint: permit.endpoint, what: 'ok' });
             },
@@ -162,14 +166,10 @@ class Completion {
         break;
       case 'denied':
       case 'missing':
-        this.#deps.report({ endpoint, what: failure.what, text: failure.text });
-        break;
+      case 'no_tools':
       case 'unreachable':
-        this.#deps.report({ endpoint, what: 'missing', text: failure.text });
-        break;
       case 'unreadable':
       case 'overflow':
-      case 'no_tools':
       case 'refused':
         break;
     }
@@ -178,7 +178,7 @@ class Completion {
   /** Returns when the call is to be tried again; throws when it is not. */
   async #afterFailure(failure: Failure, endpoint: string): Promise<void> {
     const again = failure.what === 'busy' || failure.what === 'down' || (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
-    if (!again) throw await finalError(failure, { endpoint, model: this.#request.model, connections: this.#deps.connections, target: () => this.#target(endpoint) });
+    if (!again) throw await this.#final(failure, endpoint);
     this.#lastFailure = failure.text;
     // Another replica may take it at once.
     const elsewhere = this.#endpoints.some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
@@ -190,6 +190,20 @@ class Completion {
     await sleep(ms, this.#context.signal);
     this.#waitedMs += ms;
     if (this.#leftMs() <= 0) throw this.#gaveUp(endpoint);
+  }
+
+  /**
+   * What no further try would mend. An endpoint that would not have the first calls is set up wrongly, which is not
+   * the agent's failure and nothing to score: the server stops the batch with this message.
+   */
+  async #final(failure: Failure, endpoint: string): Promise<ClassedError> {
+    const { connections, report } = this.#deps;
+    const { model } = this.#request;
+    const error = await finalError(failure, { endpoint, model, connections, target: () => this.#target(endpoint) });
+    const what = SETUP[failure.what];
+    if (what === undefined) return error;
+    report({ endpoint, what, text: error.message });
+    return connections.dialect(endpoint, model).answered ? error : new ClassedError('infrastructure', error.message, { cause: error });
   }
 
   async #waitForPermit(): Promise<Permit> {

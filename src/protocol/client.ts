@@ -33,6 +33,8 @@ export const serverToClient = z.discriminatedUnion('type', [
   z.object({ type: z.literal('head'), sub: z.string(), cursor: int, rev: int.optional() }),
   z.object({ type: z.literal('open'), sub: z.string(), spans: z.array(z.object({ span: int, text: z.string() })) }),
   z.object({ type: z.literal('delta'), sub: z.string(), span: int, offset: int, text: z.string() }),
+  /** What a person should know that no stream can hold: the store takes no writes, or does again. */
+  z.object({ type: z.literal('notice'), text: z.string() }),
   z.object({ type: z.literal('error'), sub: z.string().optional(), code: z.string(), message: z.string() }),
 ]);
 export type ServerToClient = z.infer<typeof serverToClient>;

@@ -9,6 +9,7 @@ import { presentedToken, type Tokens, type Who } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
 import type { Log } from './log.ts';
+import type { StoreHealth } from './storeHealth.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 /** An append and what surrounds it. */
@@ -28,6 +29,7 @@ export interface ListenerOptions {
   readonly router: Router;
   readonly mounts: readonly Mount[];
   readonly log: Log;
+  readonly health: StoreHealth;
   /** `transport`: what the WebSocket runs over. */
   readonly worker: (socket: WebSocket, transport: Duplex, batch: string) => void;
   readonly client: (socket: WebSocket, readOnly: boolean) => void;
@@ -83,7 +85,7 @@ export class Listener {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { tokens, origins, router, mounts, entered, log } = this.#options;
+    const { tokens, origins, router, mounts, entered, log, health } = this.#options;
     let leave: (() => void) | undefined;
     try {
       checkOrigin(request, origins);
@@ -99,7 +101,9 @@ export class Listener {
         if (caller.kind === 'client') leave = entered();
         return caller;
       });
+      if (request.method !== 'GET' && request.method !== 'HEAD') health.worked();
     } catch (error) {
+      health.failed(error);
       if (!StudioError.is(error) && !response.destroyed) log(`${request.method ?? ''} ${request.url ?? ''}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
       request.resume();
       sendError(response, error);

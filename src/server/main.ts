@@ -46,7 +46,7 @@ async function main(options: ServerOptions): Promise<number> {
     demoMetrics: `${DEMO}/metrics`,
     executor: options.executor === 'none' ? undefined : (host) => new LocalExecutor({
       host, work: path.join(folder, 'work'), logFile: path.join(folder, 'log', 'worker.log'), discovery: serverFilePath(folder),
-      command: { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=32', fileURLToPath(entryUrl('worker'))] },
+      command: { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('worker'))] },
     }),
   });
   const remove = writeServerFile(folder, {

@@ -24,6 +24,7 @@ import { blobRoutes } from './routes/blobs.ts';
 import { rolloutRoutes } from './routes/rollouts.ts';
 import { serverRoutes } from './routes/server.ts';
 import type { Services } from './services.ts';
+import { StoreHealth } from './storeHealth.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
@@ -66,6 +67,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const changes = new Changes(store);
   const submissions = new Submissions(store.blobs);
   const secrets = new Secrets(options.secretsFolder);
+  const health = new StoreHealth(log);
 
   // Parts that need each other get functions that are called only once all are there.
   let port = 0;
@@ -80,6 +82,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     changed: () => {
       hub.permitsChanged();
       leasing.lookAtAll();
+    },
+    trouble: (batch, endpoint, text) => {
+      store.tell(batch, 'infra', { what: 'endpoint', endpoint, text }).catch((error: unknown) => log(`telling ${batch} of its endpoint failed: ${errorText(error)}`));
     },
     // Each `demo:?…` is an endpoint of its own, told apart by its query.
     demo: (endpoint) => (options.demoMetrics === undefined ? undefined : {
@@ -108,7 +113,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     info: () => serverInfo(store, startedAt, pressure),
   };
   const workerContext: WorkerContext = {
-    store, server: serverId, hub, leasing, deltas, log,
+    store, server: serverId, hub, leasing, deltas, log, health,
     permits: (session) => pressure.shares().get(session) ?? {},
     endpoint: (batch, { endpoint, what, ...report }) => {
       if (what === 'denied' || what === 'missing') {
@@ -128,14 +133,14 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     failed: (error) => log(`looking for work failed: ${errorText(error)}`),
   });
   const listener = new Listener({
-    tokens, log, mounts: options.mounts,
+    tokens, log, health, mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
     router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services)]),
     worker: (socket, transport, batch) => {
       new WorkerConnection(workerContext, socket, transport, batch);
     },
     client: (socket, readOnly) => {
-      new ClientConnection({ store, changes, deltas, log }, socket, readOnly);
+      new ClientConnection({ store, changes, deltas, log, health }, socket, readOnly);
     },
     entered: () => idle.enter(),
   });

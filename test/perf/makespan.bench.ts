@@ -21,12 +21,12 @@ for (const { lanes, tasks, attempts } of SHAPES) {
           const mock = await startMock(LATENCY.medianMs, LATENCY.sigma, 1);
           const bench = new ProductBench();
           try {
-            if (runner === 'product') bench.run({ tasks, attempts, lanes, url: mock.url });
+            if (runner === 'product') await bench.run({ tasks, attempts, lanes, url: mock.url });
             else await runBare(mock.url, tasks, attempts, lanes, false);
             const stats = await mock.stats();
             spans[runner].push((stats.last - stats.first) / ideal);
           } finally {
-            bench.close();
+            await bench.close();
             await mock.stop();
           }
         }

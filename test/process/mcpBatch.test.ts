@@ -131,7 +131,7 @@ describe('MCP servers on stdio', { timeout: 120_000 }, () => {
       if (row.rollout !== victim.rollout) assert.equal(errors[index], undefined);
       else {
         assert.equal(errors[index]?.class, 'tool_error');
-        assert.match(errors[index]!.message, /^The MCP server "everything" is gone: was ended by SIGKILL/);
+        assert.match(errors[index].message, /^The MCP server "everything" is gone: was ended by SIGKILL/);
       }
     }
     assert.equal(rows.length, 4);

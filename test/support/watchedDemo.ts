@@ -1,5 +1,5 @@
 /** A demo model on a port of its own that keeps what it was asked, and waits where a test wants it to. */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deferred, type Deferred } from '../../src/common/abort.ts';
 import type { JsonObject } from '../../src/common/json.ts';
@@ -22,7 +22,7 @@ export async function watchedDemo(): Promise<WatchedDemo> {
   const model = createDemoModel();
   const asked: JsonObject[] = [];
   const gates = new Map<string, Deferred<undefined>>();
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     await gates.get(String(request.headers['x-gate']))?.promise;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -30,7 +30,8 @@ export async function watchedDemo(): Promise<WatchedDemo> {
       if (request.method === 'POST') asked.push(JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
     });
     model.handle(request, response);
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked,

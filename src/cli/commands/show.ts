@@ -4,7 +4,7 @@ import { TrajectoryModel } from '../../trace/model.ts';
 import { unspill } from '../../trace/spill.ts';
 import { stepText, trajectoryText } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
-import { batchGrid, batchHeading, LEGEND } from '../batchText.ts';
+import { batchGrid, batchHeading, legend } from '../batchText.ts';
 import { oneWord, type Command, type Outcome } from '../command.ts';
 import type { Context } from '../context.ts';
 import { batchId, parseReference, resolveRollout, type Point } from '../reference.ts';
@@ -26,7 +26,7 @@ async function showBatch(context: Context, api: Api, id: string): Promise<Outcom
   const batch = await api.batch(id, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(id, {}, context.signal));
   if (context.json) context.printJson({ batch, rollouts: rows });
-  else context.print(`${batchHeading(batch)}\n\n${batchGrid(rows, context.terminal.width)}\n\n${LEGEND}`);
+  else context.print(`${batchHeading(batch, context.terminal.width)}\n\n${batchGrid(rows, context.terminal.width)}\n\n${legend(context.terminal.width)}`);
   return 0;
 }
 

@@ -21,20 +21,21 @@ export const tail: Command = {
       if (context.json) context.printJson(value);
       else context.print(text());
     };
-    let ended = false;
+    const seen = { end: false };
     await subscribe(connection, { stream, after: numberOption(given, 'after', 0) ?? 0 }, {
       events: (events) => {
         for (const event of events) {
           show(event, () => eventLine(event));
-          if (event.kind === last) ended = true;
+          if (event.kind === last) seen.end = true;
           // A batch that was retried goes on behind its end.
-          else if (event.kind === 'control') ended = false;
+          else if (event.kind === 'control') seen.end = false;
         }
       },
       rows: (rows) => rows.forEach((row) => show(row, () => rowLine(row))),
       head: () => {
-        if (ended) end.abort();
+        if (seen.end) end.abort();
       },
+      notice: context.tell,
       lost: (lost) => context.tell(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
     }, AbortSignal.any([context.signal, end.signal]));
     return 0;

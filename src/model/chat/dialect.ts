@@ -9,6 +9,8 @@ export const OPTIONAL_FIELDS = ['return_token_ids', 'stream_options', 'logprobs'
 export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 
 export class Dialect {
+  /** Whether it took a call of this process. */
+  answered = false;
   readonly #refused = new Set<OptionalField>();
   #reasoning: ReasoningNames = ['reasoning', 'reasoning_content'];
 

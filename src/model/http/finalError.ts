@@ -19,30 +19,35 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
   const endpoint = shownEndpoint(call.endpoint);
   switch (failure.what) {
     case 'denied':
-      return new ClassedError('model_error', `${endpoint} refused the key (${failure.status}): ${failure.text} Check model.api_key and the variable it names.`);
+      return new ClassedError('model_error', `${endpoint} refused the key (${failure.status}): ${sentence(failure.text)} Check model.api_key and the variable it names.`);
     case 'missing': {
       const models = await listModels(call);
       let mend = 'Check model.endpoint: it must end where /chat/completions follows, usually with /v1.';
       if (models !== undefined && !models.includes(call.model)) mend = models.length === 0 ? 'It offers no model at all.' : `It offers: ${models.slice(0, 20).join(', ')}. Put one of these into model.name.`;
-      return new ClassedError('model_error', `${endpoint} has no ${models === undefined ? 'such address' : `model ${call.model}`} (404): ${failure.text} ${mend}`);
+      return new ClassedError('model_error', `${endpoint} has no ${models === undefined ? 'such address' : `model ${call.model}`} (404): ${sentence(failure.text)} ${mend}`);
     }
     case 'overflow':
       return new ClassedError('context_overflow', `The messages are too long for ${call.model}: ${failure.text}`);
     case 'no_tools':
       return new ClassedError(
         'model_error',
-        `${endpoint} takes no tools with ${call.model} (${failure.status}): ${failure.text} Choose a model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser.`,
+        `${endpoint} takes no tools with ${call.model} (${failure.status}): ${sentence(failure.text)} Choose a model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser.`,
       );
     case 'refused':
       return new ClassedError('model_error', `${endpoint} refused the call (${failure.status}): ${failure.text}`);
     case 'unreachable':
-      return new ClassedError('model_error', `${endpoint} cannot be used: ${failure.text} Check model.endpoint.`);
+      return new ClassedError('model_error', `${endpoint} cannot be used: ${sentence(failure.text)} Check model.endpoint.`);
     case 'unreadable':
       return new ClassedError('malformed_output', `${endpoint} sent an answer that cannot be read: ${failure.text}`);
     case 'busy':
     case 'down':
       return new ClassedError('infrastructure', `${endpoint} did not take the call: ${failure.text}`);
   }
+}
+
+/** Another sentence may follow. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Names of the endpoint's models; undefined when it does not tell. */

@@ -39,6 +39,8 @@ export class Gates {
   #again: OpenHold | undefined;
   /** Hold commands (none: a pause of the batch) waiting for the next gate. */
   #pause: Waiting[] | undefined;
+  /** Breakpoints with `once` that were asked for here. */
+  readonly #claimed = new Set<string>();
   readonly #stepping = new Set<string>();
   readonly #injections: (Waiting & { readonly message: InjectedText })[] = [];
   #lost = false;
@@ -224,12 +226,19 @@ export class Gates {
     for (const { breakpoint, text } of this.#breakpoints.matches(side, subject)) {
       if (text !== undefined) {
         tell(text);
-      } else if (breakpoint.once !== true || (await this.#parts.claim(breakpoint.id))) {
+      } else if (breakpoint.once !== true || (await this.#claims(breakpoint.id))) {
         if (permits.take()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
         tell(`Breakpoint ${breakpoint.id} matched but did not hold: breakpoints hold ${MAX_BREAKPOINT_HOLDS} rollouts of this worker already.`);
       }
     }
     return undefined;
+  }
+
+  /** A breakpoint that holds once in the whole batch: its first match here asks, later ones have had their turn. */
+  async #claims(breakpoint: string): Promise<boolean> {
+    if (this.#claimed.has(breakpoint)) return false;
+    this.#claimed.add(breakpoint);
+    return this.#parts.claim(breakpoint);
   }
 
   #held(): NonNullable<Holds['current']> {

@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
 import type { Log } from '../log.ts';
 import { rawText } from '../socketText.ts';
+import type { StoreHealth } from '../storeHealth.ts';
 import { BatchSubscription } from './batchSubscription.ts';
 import type { Deltas } from './deltas.ts';
 import { frame } from './frames.ts';
@@ -20,6 +21,7 @@ export interface ClientContext {
   readonly changes: Changes;
   readonly deltas: Deltas;
   readonly log: Log;
+  readonly health: StoreHealth;
 }
 
 export class ClientConnection {
@@ -28,6 +30,7 @@ export class ClientConnection {
   readonly #readOnly: boolean;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #forSubscriptions: SubscriptionContext;
+  #unwatch: () => void = () => undefined;
   #greeted = false;
   /** Frames are handled in order, though looking up a stream takes time. */
   #handling: Promise<void> = Promise.resolve();
@@ -66,6 +69,7 @@ export class ClientConnection {
       if (given.protocol !== PROTOCOL) throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the client ${given.protocol}.`, { mend: 'Use a client and a server of the same version.' });
       this.#send(frame({ type: 'welcome', protocol: PROTOCOL, product: PRODUCT, clock: await this.#context.store.now(), read_only: this.#readOnly }));
       this.#greeted = true;
+      this.#unwatch = this.#watchHealth();
       return;
     }
     if (!this.#greeted) throw new StudioError('usage', 'The first frame is hello.');
@@ -88,6 +92,14 @@ export class ClientConnection {
     const batch = await store.batch(given.stream);
     if (batch !== undefined) return new BatchSubscription(this.#forSubscriptions, given.sub, batch, given.after, given.after_rev ?? 0);
     throw new StudioError('gone', `There is no batch or rollout ${given.stream.slice(0, 100)} here.`);
+  }
+
+  #watchHealth(): () => void {
+    const { health } = this.#context;
+    const tell = (text: string): void => this.#send(frame({ type: 'notice', text }));
+    if (health.trouble !== undefined) tell(health.trouble);
+    this.#unwatch(); // a repeated hello
+    return health.watch(tell);
   }
 
   #end(sub: string): void {
@@ -113,6 +125,7 @@ export class ClientConnection {
   }
 
   #closeAll(): void {
+    this.#unwatch();
     for (const subscription of this.#subscriptions.values()) subscription.close();
     this.#subscriptions.clear();
   }

@@ -29,6 +29,8 @@ export interface BackPressureOptions {
   readonly callers: () => readonly Caller[];
   /** Shares may have changed by much: they should be sent now. */
   readonly changed: () => void;
+  /** An endpoint has taken no call for a while, or takes them again; told once to each batch that uses it. */
+  readonly trouble?: (batch: string, endpoint: string, text: string) => void;
   /** Where the server's own demo model has the metrics of a `demo:` endpoint, and how to ask. */
   readonly demo: (endpoint: string) => { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   readonly now?: () => number;
@@ -40,6 +42,10 @@ interface Endpoint {
   readonly batches: Set<string>;
   load: EngineLoad | undefined;
   text: string | undefined;
+  /** When it was last well; undefined: it is. */
+  troubledSince: number | undefined;
+  /** Batches that know of its trouble. */
+  readonly toldTo: Set<string>;
   /** Permits when they were last told. */
   told: number;
   timer: NodeJS.Timeout | undefined;
@@ -48,6 +54,8 @@ interface Endpoint {
 /** With `concurrency: auto`, rollouts per permit: about half of a rollout's time is tools. */
 const ROLLOUTS_PER_PERMIT = 2;
 const TOLD_CHANGE = 0.25;
+/** What is over sooner is nobody's concern. */
+const TROUBLE_MS = 3_000;
 /** How long each session has its turn when there are fewer permits than sessions. */
 const TURN_MS = 2_000;
 
@@ -89,6 +97,7 @@ export class BackPressure {
     this.#replicas.delete(batch);
     for (const [name, endpoint] of this.#endpoints) {
       endpoint.batches.delete(batch);
+      endpoint.toldTo.delete(batch);
       // What was learned of an endpoint is kept while it refuses: the next batch should not run into it again.
       if (endpoint.batches.size > 0 || endpoint.limit.state !== 'ok') continue;
       clearTimeout(endpoint.timer);
@@ -110,6 +119,7 @@ export class BackPressure {
       endpoint.limit.refused(report.what, now, report.retry_after_ms);
       endpoint.text = report.text;
     }
+    this.#tellTrouble(endpoint, now);
     this.#look(endpoint, now);
   }
 
@@ -159,10 +169,28 @@ export class BackPressure {
   #endpoint(name: string): Endpoint {
     let endpoint = this.#endpoints.get(name);
     if (endpoint === undefined) {
-      endpoint = { name, limit: new EndpointLimit(), batches: new Set(), load: undefined, text: undefined, told: START_PERMITS, timer: undefined };
+      endpoint = { name, limit: new EndpointLimit(), batches: new Set(), load: undefined, text: undefined, troubledSince: undefined, toldTo: new Set(), told: START_PERMITS, timer: undefined };
       this.#endpoints.set(name, endpoint);
     }
     return endpoint;
+  }
+
+  #tellTrouble(endpoint: Endpoint, now: number): void {
+    const { trouble } = this.#options;
+    const name = withoutCredentials(endpoint.name);
+    if (endpoint.limit.state === 'ok') {
+      for (const batch of endpoint.toldTo) trouble?.(batch, name, `The model endpoint ${name} takes calls again.`);
+      endpoint.toldTo.clear();
+      endpoint.troubledSince = undefined;
+      return;
+    }
+    endpoint.troubledSince ??= now;
+    if (now - endpoint.troubledSince < TROUBLE_MS) return;
+    for (const batch of endpoint.batches) {
+      if (endpoint.toldTo.has(batch)) continue;
+      endpoint.toldTo.add(batch);
+      trouble?.(batch, name, `The model endpoint ${name} takes no calls: ${endpoint.text ?? 'it does not say why'}. They wait for it (model.endpoint_wait); start it, or cancel the batch.`);
+    }
   }
 
   /** Rollouts that could call it now; those of a batch with replicas are spread over them. */

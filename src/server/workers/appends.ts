@@ -5,6 +5,7 @@ import type { AppendResult, Store } from '../../store/store.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import type { Log } from '../log.ts';
+import type { StoreHealth } from '../storeHealth.ts';
 import type { WorkerSession } from './session.ts';
 
 type AppendFrame = Extract<WorkerFrame, { type: 'append' }>;
@@ -13,6 +14,7 @@ export interface AppendsContext {
   readonly store: Store;
   readonly deltas: Deltas;
   readonly log: Log;
+  readonly health: StoreHealth;
   readonly rolloutEnded: (batch: string) => void;
 }
 
@@ -45,9 +47,11 @@ export class Appends {
     const { rollout } = frame;
     if (!result.ok) {
       if (result.code === 'fenced') session.forget(rollout);
+      else if (result.code === 'full') this.#context.health.refused(result.message);
       session.send({ type: 'refuse', rollout, code: result.code, durable: result.durable, message: result.message });
       return;
     }
+    this.#context.health.worked();
     session.send({ type: 'ack', rollout, to: result.durable });
     this.#follow(session, frame.events, rollout);
   }
@@ -80,7 +84,8 @@ export class Appends {
 
   /** The store could not take it (disk full, database away): nothing was changed, and the worker sends it again later. */
   #failed(session: WorkerSession, frame: AppendFrame, error: unknown): void {
-    this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`);
+    if (StudioError.is(error, 'storage')) this.#context.health.failed(error);
+    else this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`);
     if (StudioError.is(error, 'not_found')) {
       session.forget(frame.rollout);
       session.send({ type: 'refuse', rollout: frame.rollout, code: 'fenced', durable: 0, message: errorText(error) });

@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import { commandFailed, commandDone } from '../commands/result.ts';
 import type { Log } from '../log.ts';
+import type { StoreHealth } from '../storeHealth.ts';
 import { rawText } from '../socketText.ts';
 import { Appends } from './appends.ts';
 import { TRANSIENT, type Hub } from './hub.ts';
@@ -29,6 +30,7 @@ export interface WorkerContext {
   readonly leasing: Leasing;
   readonly deltas: Deltas;
   readonly log: Log;
+  readonly health: StoreHealth;
   readonly permits: (session: string) => Record<string, number>;
   /** An endpoint said something about its load, or would not have the batch at all. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;

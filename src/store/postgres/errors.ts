@@ -36,7 +36,7 @@ export function postgresError(thrown: unknown, name: string): unknown {
   switch (code) {
     case '53100':
       return new StudioError('storage', `The disk of the database ${name} is full. Nothing that was recorded is lost.`, {
-        mend: 'Free some space (`rollout gc` removes old batches); work goes on by itself then.', details: { full: true }, cause,
+        mend: 'Make room on it; work goes on by itself then.', details: { full: true }, cause,
       });
     case '28P01':
     case '28000':

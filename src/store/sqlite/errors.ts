@@ -44,7 +44,7 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
 
 function full(folder: string, cause: Error): StudioError {
   return new StudioError('storage', `The disk below ${folder} is full. Nothing that was recorded is lost.`, {
-    mend: 'Free some space (`rollout gc` removes old batches); work goes on by itself then.',
+    mend: 'Make room on it; work goes on by itself then.',
     details: { full: true },
     cause,
   });

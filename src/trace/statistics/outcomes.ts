@@ -17,6 +17,8 @@ export interface Attempt {
   readonly truncated: boolean;
   readonly duplicate: boolean;
   readonly error: ErrorClass | undefined;
+  /** The beginning of the error's text. */
+  readonly message: string | undefined;
   readonly tools: readonly string[];
   /** Absent where the rollout has not ended or does not tell. */
   readonly ms: number | undefined;
@@ -44,6 +46,7 @@ function attemptOf(row: RolloutRow): Attempt {
     truncated: row.state === 'ended' && progress.status === 'truncated',
     duplicate: settlement === 'scored' && row.duplicate_of !== undefined,
     error: row.state === 'ended' ? progress.error_class : undefined,
+    message: row.state === 'ended' ? progress.error_message : undefined,
     tools: progress.tools,
     ms: row.state === 'ended' ? progress.ms : undefined,
   };

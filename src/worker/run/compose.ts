@@ -67,6 +67,8 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       const order = byAffinity(endpoints, grant.task.id);
       return order.find((endpoint) => !gate.troubled(endpoint)) ?? current;
     },
+    // What the record holds is redacted: what a resumed rollout compares with it must be as well.
+    redact: loaded.redaction.text,
     sha256: (data) => createHash('sha256').update(data).digest('hex'),
   };
 }

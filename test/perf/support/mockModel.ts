@@ -1,13 +1,15 @@
 /**
  * A model server that costs next to nothing: its replies are made before. Runs as a process of its own.
- * argv: median latency in ms, sigma, chunks per streamed reply (1 = the whole text in one). Prints its port. `GET /stats` tells calls and
- * the times (ms since the epoch) of the first request and the last reply.
+ * argv: median latency in ms, sigma, chunks per streamed reply (1 = the whole text in one), calls of an attempt. Prints
+ * its port. `GET /stats` tells calls and the times (ms since the epoch) of the first request and the last reply;
+ * `GET /again` how often each call was made, by seed, of those made more than once.
  */
 import { createServer } from 'node:http';
 import { REPLY_TEXT, TOOL, TURNS, latencyMs } from './work.ts';
 
-const [medianMs = 0, sigma = 1, chunks = 1] = process.argv.slice(2).map(Number);
+const [medianMs = 0, sigma = 1, chunks = 1, turns = TURNS] = process.argv.slice(2).map(Number);
 const stats = { calls: 0, first: 0, last: 0 };
+const seen = new Map<number, number>();
 const usage = { prompt_tokens: 2400, completion_tokens: 190, total_tokens: 2590 };
 const head = { id: 'chatcmpl-bench', created: 1, model: 'bench' };
 
@@ -33,12 +35,13 @@ function streamed(final: boolean, turn: number): string[] {
   return lines;
 }
 
-const wholes = Array.from({ length: TURNS + 1 }, (_, turn) => whole(turn === TURNS, turn));
-const streams = Array.from({ length: TURNS + 1 }, (_, turn) => streamed(turn === TURNS, turn));
+const wholes = Array.from({ length: turns + 1 }, (_, turn) => whole(turn === turns, turn));
+const streams = Array.from({ length: turns + 1 }, (_, turn) => streamed(turn === turns, turn));
 
 const server = createServer((request, response) => {
   if (request.method === 'GET') {
     if (request.url === '/stats') response.end(JSON.stringify(stats));
+    else if (request.url === '/again') response.end(JSON.stringify(Object.fromEntries([...seen].filter(([, times]) => times > 1))));
     else if (request.url === '/v1/models') response.setHeader('content-type', 'application/json').end(JSON.stringify({ object: 'list', data: [{ id: 'bench', object: 'model' }] }));
     else response.writeHead(404).end('{}');
     return;
@@ -51,6 +54,7 @@ const server = createServer((request, response) => {
     const body = Buffer.concat(parts).toString();
     const turn = body.split('"role":"assistant"').length;
     const seed = Number(/"seed":(\d+)/.exec(body)?.[1] ?? 0);
+    seen.set(seed, (seen.get(seed) ?? 0) + 1);
     const wait = latencyMs(seed, { medianMs, sigma });
     if (wait === 0) answer();
     else setTimeout(answer, wait);

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { TURNS } from './work.ts';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const QUIET = '--disable-warning=ExperimentalWarning';
@@ -11,17 +12,20 @@ const QUIET = '--disable-warning=ExperimentalWarning';
 export interface Mock {
   readonly url: string;
   stats(): Promise<{ calls: number; first: number; last: number }>;
+  /** How often a call was made, by seed, of those made more than once. */
+  again(): Promise<Record<string, number>>;
   stop(): Promise<void>;
 }
 
 /** Starts the mock model server as a process of its own. */
-export async function startMock(medianMs: number, sigma: number, chunks: number): Promise<Mock> {
-  const child = spawn(process.execPath, [QUIET, path.join(here, 'mockModel.ts'), String(medianMs), String(sigma), String(chunks)], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startMock(medianMs: number, sigma: number, chunks: number, turns: number = TURNS): Promise<Mock> {
+  const child = spawn(process.execPath, [QUIET, path.join(here, 'mockModel.ts'), String(medianMs), String(sigma), String(chunks), String(turns)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await firstLine(child);
   const root = `http://127.0.0.1:${port}`;
   return {
     url: `${root}/v1`,
     stats: async () => (await (await fetch(`${root}/stats`)).json()) as { calls: number; first: number; last: number },
+    again: async () => (await (await fetch(`${root}/again`)).json()) as Record<string, number>,
     stop: () => stopped(child),
   };
 }

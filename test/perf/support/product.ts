@@ -1,9 +1,12 @@
 /** Running the product for a benchmark: a workspace, a store, the command line, and the processes it used. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds } from './work.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { alive } from '../../support/cli.ts';
 import { cpuSeconds, peakRss } from './processes.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -20,7 +23,9 @@ export interface ProductRun {
   readonly report: { batch: string; passed: number; attempts: number };
   /** User and system time of server, workers and their helpers. */
   readonly cpuSeconds: number;
+  /** Largest resident sets, in bytes: of the server, and of all workers together. */
   readonly serverRss: number;
+  readonly workerRss: number;
   /** From the spawn of `rollout run` to its end. */
   readonly wallMs: number;
   /** ms since the epoch. */
@@ -35,26 +40,46 @@ export class ProductBench {
   readonly store = path.join(this.folder, 'store');
   readonly #workspace = path.join(this.folder, 'workspace');
 
-  run(shape: BatchShape): ProductRun {
-    this.#write(shape);
-    this.rollout(['batches', '--json']); // the server is up before the clock starts, as it is for a second batch
-    const pid = this.serverPid();
-    const cpuBefore = cpuSeconds(pid);
+  /** Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`. */
+  async run(shape: BatchShape, options: { cold?: boolean } = {}): Promise<ProductRun> {
+    this.write(shape);
+    if (options.cold !== true) await this.rollout(['batches', '--json']);
+    const cpuBefore = options.cold === true ? 0 : cpuSeconds(this.serverPid());
+    const peaks = new Map<number, number>();
+    const watch = setInterval(() => this.#watchWorkers(peaks), 100);
     const spawnedAt = Date.now();
     const started = performance.now();
-    const report = JSON.parse(this.rollout(['run', 'bench.batch.yaml', '--json'])) as ProductRun['report'];
+    let endedAt = 0;
+    const report = JSON.parse(await this.rollout(['run', 'bench.batch.yaml', '--json'], () => {
+      endedAt = Date.now();
+    })) as ProductRun['report'];
     const wallMs = performance.now() - started;
-    const endedAt = Date.now();
-    this.#waitForWorkers(pid);
-    return { report, cpuSeconds: cpuSeconds(pid) - cpuBefore, serverRss: peakRss(pid), wallMs, spawnedAt, endedAt, store: this.store };
+    clearInterval(watch);
+    const pid = this.serverPid();
+    await this.#waitForWorkers(pid);
+    const workerRss = [...peaks.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return { report, cpuSeconds: cpuSeconds(pid) - cpuBefore, serverRss: peakRss(pid), workerRss, wallMs, spawnedAt, endedAt, store: this.store };
   }
 
-  rollout(args: readonly string[]): string {
-    const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], {
-      cwd: this.#workspace, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 256 * 1024 * 1024,
-    });
-    if (done.status !== 0) throw new Error(`rollout ${args.join(' ')} ended with ${String(done.status)}: ${done.stderr}`);
-    return done.stdout;
+  /** Runs `rollout …` to its end and gives its output. */
+  async rollout(args: readonly string[], onExit: () => void = () => undefined): Promise<string> {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], { cwd: this.#workspace, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+    child.once('exit', onExit);
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code !== 0) throw new Error(`rollout ${args.join(' ')} ended with ${String(code)}: ${output.stderr}`);
+    return output.stdout;
+  }
+
+  /** Processes of the workers there are now, from their folders. */
+  workers(): number[] {
+    try {
+      return readdirSync(path.join(this.store, 'work')).flatMap((name) => /^local-(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+    } catch {
+      return []; // none yet
+    }
   }
 
   serverPid(): number {
@@ -68,27 +93,52 @@ export class ProductBench {
       .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0);
   }
 
-  close(): void {
+  /** Waits until the server has compressed what has ended and given the space back: it truncates its write-ahead log last. */
+  async packed(): Promise<void> {
+    for (let tries = 0; statSync(path.join(this.store, 'store.db-wal')).size > 0; tries++) {
+      if (tries > 600) throw new Error('the store is not compressed within a minute');
+      await delay(100);
+    }
+  }
+
+  /** Ends the server gracefully. */
+  async stopServer(): Promise<void> {
+    const pid = this.serverPid();
+    process.kill(pid, 'SIGTERM');
+    for (let tries = 0; alive(pid); tries++) {
+      if (tries > 400) throw new Error(`the server ${pid} does not end`);
+      await delay(50);
+    }
+  }
+
+  async close(): Promise<void> {
     try {
-      process.kill(this.serverPid(), 'SIGTERM');
+      await this.stopServer();
     } catch (error) {
       if (!['ESRCH', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
-  /** Workers end by themselves once their batch is drained; their time counts for the server then. */
-  #waitForWorkers(pid: number): void {
-    const pause = new Int32Array(new SharedArrayBuffer(4));
-    for (let tries = 0; tries < 200; tries++) {
-      const info = JSON.parse(this.rollout(['doctor', '--json'])) as { server?: { workers?: unknown[] } };
-      if ((info.server?.workers ?? []).length === 0) return;
-      Atomics.wait(pause, 0, 0, 50);
+  #watchWorkers(peaks: Map<number, number>): void {
+    for (const pid of this.workers()) {
+      try {
+        peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakRss(pid)));
+      } catch {
+        // It has just ended: what was seen of it counts.
+      }
     }
-    throw new Error(`the workers of server ${pid} did not end`);
   }
 
-  #write({ tasks, attempts, lanes, url }: BatchShape): void {
+  /** Workers end by themselves once their batch is drained; their time counts for the server then. */
+  async #waitForWorkers(pid: number): Promise<void> {
+    for (let tries = 0; this.workers().some(alive); tries++) {
+      if (tries > 400) throw new Error(`the workers of server ${pid} did not end`);
+      await delay(50);
+    }
+  }
+
+  write({ tasks, attempts, lanes, url }: BatchShape): void {
     mkdirSync(this.#workspace, { recursive: true });
     const write = (file: string, text: string): void => writeFileSync(path.join(this.#workspace, file), text);
     write('lookup.ts', `import { tool } from 'rollout-studio';

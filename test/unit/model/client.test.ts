@@ -250,8 +250,9 @@ describe('createModelClient: trouble', () => {
 
   it('says what to do about a wrong key, a wrong model, a wrong address', async () => {
     const denied = await one((_, response) => refuse(response, 401, { message: 'Incorrect API key provided' }));
-    await assert.rejects(denied.reply, { class: 'model_error', message: /Incorrect API key.*model\.api_key/ });
-    assert.equal(denied.reports[0]?.what, 'denied');
+    await assert.rejects(denied.reply, { class: 'infrastructure', message: /refused the key \(401\): Incorrect API key provided\. Check model\.api_key/ });
+    // The server is told the same, for it stops the batch with it.
+    assert.deepEqual(denied.reports.map(({ what, text }) => [what, text?.includes('Check model.api_key')]), [['denied', true]]);
 
     const missing = await one((seen, response) => {
       if (seen.path !== '/v1/models') {
@@ -261,22 +262,29 @@ describe('createModelClient: trouble', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ object: 'list', data: [{ id: 'desk' }, { id: 'other' }] }));
     });
-    await assert.rejects(missing.reply, { class: 'model_error', message: /does not exist.*desk, other.*model\.name/ });
+    await assert.rejects(missing.reply, { class: 'infrastructure', message: /does not exist.*desk, other.*model\.name/ });
     assert.equal(missing.reports[0]?.what, 'missing');
 
     const nowhere = await one((_, response) => {
       response.writeHead(404, { 'content-type': 'application/json' });
       response.end('{"detail":"Not Found"}');
     });
-    await assert.rejects(nowhere.reply, { class: 'model_error', message: /Not Found.*\/v1/ });
+    await assert.rejects(nowhere.reply, { class: 'infrastructure', message: /Not Found.*\/v1/ });
 
     const nonsense = call({ endpoints: ['not a url'] });
-    await assert.rejects(nonsense.reply, { class: 'model_error', message: /model\.endpoint/ });
+    await assert.rejects(nonsense.reply, { class: 'infrastructure', message: /model\.endpoint/ });
   });
 
   it('says that tools are not taken', async () => {
-    const { reply } = await one((_, response) => refuse(response, 400, { message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set' }), { request: { tools: TOOL } });
-    await assert.rejects(reply, { class: 'model_error', message: /takes no tools/ });
+    const { reply, reports } = await one((_, response) => refuse(response, 400, { message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set' }), { request: { tools: TOOL } });
+    await assert.rejects(reply, { class: 'infrastructure', message: /takes no tools/ });
+    assert.equal(reports[0]?.what, 'missing');
+  });
+
+  it('leaves a refusal to the call itself once the endpoint has answered', async () => {
+    await using endpoint = await fakeEndpoint((_, response, nth) => (nth === 1 ? answerText(response, 'fine') : refuse(response, 403, { message: 'no more' })));
+    await call({ endpoints: [endpoint.url] }).reply;
+    await assert.rejects(call({ endpoints: [endpoint.url] }).reply, { class: 'model_error', message: /no more/ });
   });
 
   it('is cancelled within a second: in mid-stream, in back-off, without an answer', async () => {

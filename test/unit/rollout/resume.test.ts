@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deferred } from '../../../src/common/abort.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
 import { completed, end, essence, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission, type Kit, type KitOptions, type Said } from '../../support/rolloutKit.ts';
@@ -146,6 +147,52 @@ describe('a resumed rollout', () => {
     const fine = await kit({ tools: answered, model: model(), job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, start + 2), blobs: new Map() } }).run();
     assert.equal(end(fine).status, 'done');
     assert.equal(answered.calls.length, 0);
+  });
+
+  it('makes an irreversible call only once its start is stored, and after a loss every call', async () => {
+    for (const [effect, how, waits] of [['irreversible', 'fresh', true], ['pure', 'fresh', false], ['pure', 'resumed', true]] as const) {
+      const tools = new ScriptedTools({ pay: { effect, run: () => 'paid' } });
+      const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'pay' }] }, { text: '42' }]), job: { how } });
+      const stored = deferred<void>();
+      let asked = 0;
+      one.recorder.flushed = () => {
+        asked++;
+        assert.equal(one.recorder.events.at(-1)!.kind, 'tool.start');
+        assert.equal(tools.calls.length, 0);
+        return stored.promise;
+      };
+      const running = one.run();
+      if (waits) {
+        await one.recorder.when((event) => event.kind === 'tool.start');
+        await new Promise((resolve) => setImmediate(resolve));
+        assert.equal(tools.calls.length, 0);
+        stored.resolve();
+      }
+      await running;
+      assert.deepEqual([asked, tools.calls.length], [waits ? 1 : 0, 1], `${effect}, ${how}`);
+    }
+  });
+
+  it('ends the try when its worker was lost three times in the same call', async () => {
+    let events: readonly TraceEvent[] = [];
+    const tools = new ScriptedTools({ crash: { run: () => new Promise<never>(() => undefined) }, fine: { run: () => 'fine' } });
+    for (let epoch = 1; epoch <= 3; epoch++) {
+      const one = kit({
+        tools, model: new ScriptedModel([{ calls: [{ name: 'fine' }] }, { calls: [{ name: 'crash', arguments: { n: 1 } }] }]),
+        job: { how: epoch === 1 ? 'fresh' : 'resumed', epoch }, ...(epoch === 1 ? {} : { after: { events, blobs: new Map() } }),
+      });
+      const running = one.run();
+      await one.recorder.when((event) => event.kind === 'tool.start' && event.data.name === 'crash');
+      events = one.stream(); // what was stored when the worker died
+      one.rollout.abort('the test goes on');
+      await running;
+    }
+    const given = await kit({ tools, model: new ScriptedModel([]), job: { how: 'resumed', epoch: 4 }, after: { events, blobs: new Map() } }).run();
+    assert.equal(end(given).status, 'infrastructure');
+    assert.match(end(given).error!.message, /^Each worker that made the call of crash was lost in it/);
+    const twice = events.slice(0, events.findLastIndex((event) => event.kind === 'rollout.lease'));
+    const goesOn = kit({ tools: new ScriptedTools({ crash: { run: () => 'not this time' }, fine: { run: () => 'fine' } }), model: new ScriptedModel([{ text: '' }, { calls: [{ name: 'crash', arguments: { n: 1 } }] }, { text: '42' }]), job: { how: 'resumed', epoch: 3 }, after: { events: twice, blobs: new Map() } });
+    assert.equal(end(await goesOn.run()).status, 'done');
   });
 
   it('makes a new try when a session was used that is gone', async () => {

@@ -43,6 +43,7 @@ export class Engine {
     try {
       await engine.down();
       await engine.up();
+      await engine.#warmUp();
     } catch (error) {
       await engine.stop();
       throw error;
@@ -83,6 +84,11 @@ export class Engine {
     const text = await (await fetch(`${this.#root}/metrics`)).text();
     const series = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
     return series.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
+  /** The first sampled answer with log probabilities makes the engine compile for up to 20 seconds. */
+  async #warmUp(): Promise<void> {
+    await this.#post('/v1/chat/completions', { model: 'desk', messages: [{ role: 'user', content: 'hello' }], max_tokens: 2, temperature: 1, seed: 1, logprobs: true });
   }
 
   async #post(path: string, body: unknown): Promise<unknown> {

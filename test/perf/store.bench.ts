@@ -1,5 +1,5 @@
 /**
- * How fast a store takes events, alone, without a server: `node test/perf/ingest-store.ts [postgres]`.
+ * How fast a store takes events, alone, without a server: `npm run bench store`, or `node test/perf/store.bench.ts postgres`.
  * Acknowledged means on disk: PostgreSQL runs with fsync here.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';

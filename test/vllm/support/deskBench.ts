@@ -1,0 +1,135 @@
+/** The tiny desk's workspace and a store of its own: batches on a real endpoint, run as a user runs them. */
+import { cpSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { connect, type Connection } from '../../../src/client/connect.ts';
+import { subscribe, type SubscribeHandlers } from '../../../src/client/subscribe.ts';
+import type { ServerInfo } from '../../../src/protocol/client.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { Bench, root } from '../../support/cli.ts';
+import { Trajectories, type Trajectory } from './calls.ts';
+import type { DeskTask } from './tasks.ts';
+
+export type EndpointInfo = ServerInfo['endpoints'][number];
+
+export interface BatchOptions {
+  readonly attempts: number;
+  readonly concurrency: number;
+  readonly tasks?: readonly string[];
+}
+
+/** What `rollout run --json` says of a batch, as far as it matters here. */
+export interface Report {
+  readonly batch: string;
+  readonly attempts: number;
+  readonly scored: number;
+  readonly infrastructure: number;
+  readonly cancelled: number;
+}
+
+export class DeskBench {
+  readonly #bench: Bench;
+  #connection: Connection | undefined;
+
+  /** `endpoint`: with `/v1`. */
+  constructor(endpoint: string, tasks: readonly DeskTask[]) {
+    this.#bench = new Bench({ env: { VLLM_URL: endpoint } });
+    cpSync(path.join(root, 'test/fixtures/tiny-desk'), this.#bench.path('workspace'), { recursive: true });
+    writeFileSync(this.#bench.path('workspace', 'tasks.jsonl'), tasks.map((task) => JSON.stringify(task)).join('\n'));
+  }
+
+  /** Runs a batch to its end. */
+  run(options: BatchOptions): Promise<Report> {
+    return this.#json(options, []);
+  }
+
+  /** Starts a batch and gives its id. */
+  async launch(options: BatchOptions): Promise<string> {
+    return (await this.#json<{ batch: string }>(options, ['--detach'])).batch;
+  }
+
+  #json<T>({ attempts, concurrency, tasks = [] }: BatchOptions, more: readonly string[]): Promise<T> {
+    const args = ['run', 'desk.batch.yaml', '--attempts', String(attempts), '--concurrency', String(concurrency), ...tasks.flatMap((id) => ['--task', id])];
+    return this.#bench.json<T>([...args, ...more], { cwd: this.#bench.path('workspace') });
+  }
+
+  async connection(): Promise<Connection> {
+    this.#connection ??= await connect({ store: this.#bench.store, start: false });
+    return this.#connection;
+  }
+
+  /** The newest rollout of every attempt. */
+  async rows(batch: string): Promise<RolloutRow[]> {
+    const { api } = await this.connection();
+    return Array.fromAsync(api.allRollouts(batch));
+  }
+
+  /** All trajectories of a batch that has ended, retried ones included. */
+  async trajectories(batch: string): Promise<Trajectory[]> {
+    const { api } = await this.connection();
+    const reader = new Trajectories(api);
+    const read: Trajectory[] = [];
+    for await (const row of api.allRollouts(batch, { all: 1 })) read.push(await reader.read(row.rollout));
+    return read;
+  }
+
+  /** Follows a batch to its end; `signal` gives up. */
+  async follow(batch: string, rows: NonNullable<SubscribeHandlers['rows']>, signal: AbortSignal): Promise<void> {
+    const done = new AbortController();
+    let ended = false;
+    await subscribe(await this.connection(), { stream: batch }, {
+      rows,
+      events: (events) => { if (events.some((event) => event.kind === 'batch.end')) ended = true; },
+      head: () => { if (ended) done.abort(); },
+    }, AbortSignal.any([done.signal, signal]));
+    if (!ended) throw new Error('the batch did not come to its end');
+  }
+
+  /** Texts that come while a rollout is at work, by the seq of their model call; until its end. */
+  async listen(rollout: string, signal: AbortSignal): Promise<Map<number, string>> {
+    const texts = new Map<number, string>();
+    const done = new AbortController();
+    await subscribe(await this.connection(), { stream: rollout, deltas: true }, {
+      open: (spans) => { for (const { span, text } of spans) texts.set(span, text); },
+      delta: (span, offset, text) => texts.set(span, (texts.get(span) ?? '').slice(0, offset) + text),
+      events: (events) => { if (events.some((event) => event.kind === 'rollout.end')) done.abort(); },
+    }, AbortSignal.any([done.signal, signal]));
+    return texts;
+  }
+
+  /** How the server sees the endpoint; undefined while no batch uses it. */
+  async endpoint(): Promise<EndpointInfo | undefined> {
+    const { api } = await this.connection();
+    return (await api.server()).endpoints[0];
+  }
+
+  /** Asks for the endpoint until it is as wanted. */
+  async endpointUntil(wanted: (endpoint: EndpointInfo) => boolean, ms: number): Promise<EndpointInfo> {
+    let last: EndpointInfo | undefined;
+    for (const until = performance.now() + ms; performance.now() < until; ) {
+      last = await this.endpoint();
+      if (last !== undefined && wanted(last)) return last;
+      await pause();
+    }
+    throw new Error(`the endpoint did not become what was waited for: ${JSON.stringify(last)}`);
+  }
+
+  /** What the server says of the endpoint, each change of it, until `signal`. */
+  async watchEndpoint(signal: AbortSignal): Promise<EndpointInfo[]> {
+    const seen: EndpointInfo[] = [];
+    while (!signal.aborted) {
+      const now = await this.endpoint();
+      if (now !== undefined && JSON.stringify(now) !== JSON.stringify(seen.at(-1))) seen.push(now);
+      await pause();
+    }
+    return seen;
+  }
+
+  close(): Promise<void> {
+    return this.#bench.close();
+  }
+}
+
+/** Between two questions about something that has no event. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50));
+}
