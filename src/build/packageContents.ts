@@ -8,7 +8,7 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/(cli|server|worker|reaper|toolThread)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^media\/sample\//, /^media\/schemas\/[a-z]+\.schema\.json$/, /^media\/[\w-]+\.(png|svg)$/, /^src\/tools\/sdk\.ts$/,
 ];
-const REQUIRED = ['dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'README.md', 'LICENSE'];
+const REQUIRED = ['dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'media/sample/gitignore', 'README.md', 'LICENSE'];
 /** Unpacked, without dependencies that stay outside the bundles. */
 const LARGEST_BYTES = 12 * 1024 * 1024;
 

@@ -17,8 +17,8 @@ export interface Given {
   readonly options: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
 }
 
-/** 0 done, 1 something the user asked about failed, 3 part of it was lost to infrastructure; everything else is thrown as a StudioError. */
-export type Outcome = 0 | 1 | 3;
+/** 0 done, 1 something the user asked about failed, 3 part of it was lost to infrastructure, 130 interrupted; everything else is thrown as a StudioError. */
+export type Outcome = 0 | 1 | 3 | 130;
 
 export interface Command {
   readonly name: string;

@@ -11,7 +11,7 @@ import type { Outcome } from './command.ts';
 import type { Context } from './context.ts';
 import { Progress } from './progress.ts';
 import { printReport, reportInput } from './reporting.ts';
-import { troubleLines } from './troubles.ts';
+import { outcomeOf, troubleLines } from './troubles.ts';
 
 /** How long a cancelled batch may take to end before we stop waiting. */
 const CANCEL_WAIT_MS = 10_000;
@@ -71,8 +71,12 @@ export async function followBatch(context: Context, connection: Connection, batc
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
   const outcome = printReport(context, report(await reportInput(connection.api, row, bars, new AbortController().signal, rows.values())), bars);
-  if (context.signal.aborted) throw new StudioError('cancelled', `Batch ${batch} was cancelled.`);
+  if (context.signal.aborted) {
+    context.tell(`Batch ${batch} was cancelled.`);
+    return 130;
+  }
   const attempts = attemptsOf(rows.values());
   for (const line of troubleLines(row, attempts, told)) context.tell(line);
-  return attempts.some(({ settlement }) => settlement === 'infrastructure') ? 3 : outcome;
+  const lost = outcomeOf(attempts);
+  return lost === 0 ? outcome : lost;
 }

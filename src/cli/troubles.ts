@@ -5,6 +5,13 @@ import type { Attempt } from '../trace/statistics/outcomes.ts';
 /** Causes told of each kind. */
 const MOST_CAUSES = 3;
 
+/** What the exit code of a command that ran a batch says of its attempts. */
+export function outcomeOf(attempts: readonly Attempt[]): 0 | 1 | 3 {
+  const settled = new Set(attempts.map(({ settlement }) => settlement));
+  if (settled.has('infrastructure')) return 3;
+  return settled.has('unscored') && !settled.has('scored') ? 1 : 0;
+}
+
 /** `told`: texts that were said already. */
 export function troubleLines(batch: BatchRow, attempts: readonly Attempt[], told: ReadonlySet<string>): string[] {
   const lines: string[] = [];
@@ -15,8 +22,9 @@ export function troubleLines(batch: BatchRow, attempts: readonly Attempt[], told
   lines.push(...causeLines(lost, 'lost to infrastructure', new Set([...told, reason])));
   // The agent is not to blame for these either, though they count as its result.
   for (const [error, what] of [['model_error', 'ended by a refusal of the model endpoint'], ['world_error', 'ended by an error of the world']] as const) {
-    lines.push(...causeLines(attempts.filter((attempt) => attempt.settlement !== 'infrastructure' && attempt.error === error), what, told));
+    lines.push(...causeLines(attempts.filter((attempt) => attempt.settlement === 'scored' && attempt.error === error), what, told));
   }
+  lines.push(...causeLines(attempts.filter(({ settlement }) => settlement === 'unscored'), 'left without a score', told));
   if (lost.length > 0 && !stopped) lines.push(`rollout retry ${batch.batch} tries what was lost again.`);
   return lines;
 }

@@ -18,6 +18,8 @@ import { dataFolder } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const REPLACE_POLL_MS = 500;
+/** A server that has the store but cannot be found tells where it is again within this time, or never. */
+const UNFOUND_MS = 20_000;
 
 export interface Connection {
   readonly api: Api;
@@ -63,13 +65,19 @@ export function isPostgres(store: string): boolean {
 async function attachOrStart(options: ConnectOptions): Promise<ServerAddress> {
   const folder = serverFolder(options.store);
   let noticed = false;
+  let takenSince: number | undefined;
   for (;;) {
     const running = await findServer(folder, options.signal);
     if (running === undefined) {
       if (options.start === false) throw new StudioError('unavailable', `No rollout server runs on ${options.store}.`, { mend: 'Start one with rollout serve.' });
       const started = await startServer(options.store, folder, options.signal);
-      if (started !== undefined) return started;
-      continue; // somebody else was faster: attach to theirs
+      if ('address' in started) return started.address;
+      // Somebody else was faster: attach to theirs.
+      takenSince ??= performance.now();
+      if (performance.now() - takenSince > UNFOUND_MS) {
+        throw new StudioError('unavailable', started.taken, { mend: `Its file server.json in ${folder} does not lead to it. End that process, or use another store with --store.` });
+      }
+      continue;
     }
     if (running.file.protocol === PROTOCOL) return running.address;
     if (running.file.protocol > PROTOCOL) {
@@ -102,7 +110,9 @@ export function readServerFile(folder: string): ServerFile | undefined {
   try {
     text = readFileSync(path.join(folder, 'server.json'), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const code = codeOf(error);
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ENOTDIR') throw new StudioError('storage', `The store ${folder} cannot be a folder: a part of its path is a file.`, { mend: 'Choose another one with --store.', cause: error });
     throw new StudioError('storage', `The file server.json in ${folder} cannot be read.`, { mend: 'It belongs to whoever started the server; use a store of your own with --store.', cause: error });
   }
   try {
@@ -113,11 +123,10 @@ export function readServerFile(folder: string): ServerFile | undefined {
   }
 }
 
-/** Starts a server detached. undefined: another one took the store first. */
-async function startServer(store: string, folder: string, signal: AbortSignal | undefined): Promise<ServerAddress | undefined> {
-  mkdirSync(path.join(folder, 'log'), { recursive: true, mode: 0o700 });
+/** Starts a server detached. `taken`: another one took the store first. */
+async function startServer(store: string, folder: string, signal: AbortSignal | undefined): Promise<{ address: ServerAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
-  const log = openSync(logFile, 'a', 0o600);
+  const log = openLog(folder, logFile);
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('server')), '--store', store], {
     detached: true,
     windowsHide: true,
@@ -130,15 +139,31 @@ async function startServer(store: string, folder: string, signal: AbortSignal | 
     const line = await firstLine(child, logFile, signal);
     child.stdout?.destroy();
     child.unref();
-    if (line.type === 'taken') return undefined;
+    if (line.type === 'taken') return { taken: line.message };
     if (line.type === 'failed') throw new StudioError(line.code as ErrorCode, line.message, line.mend === undefined ? {} : { mend: line.mend });
     const found = await findServer(folder, signal);
     if (found === undefined) throw new StudioError('unavailable', 'The rollout server started and was gone at once.', { mend: `See ${logFile}.` });
-    return found.address;
+    return { address: found.address };
   } catch (error) {
     child.unref();
     throw error;
   }
+}
+
+function openLog(folder: string, file: string): number {
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    return openSync(file, 'a', 0o600);
+  } catch (cause) {
+    const full = ['ENOSPC', 'EDQUOT'].includes(codeOf(cause) ?? '');
+    throw full
+      ? new StudioError('storage', `The disk below ${folder} is full.`, { mend: 'Make room on it, or choose another store with --store.', cause })
+      : new StudioError('storage', `You may not write into the store's folder ${folder}, or its disk is read-only.`, { mend: 'Choose another one with --store.', cause });
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function firstLine(child: ReturnType<typeof spawn>, logFile: string, signal: AbortSignal | undefined): Promise<ReadyLine> {
@@ -163,12 +188,12 @@ function firstLine(child: ReturnType<typeof spawn>, logFile: string, signal: Abo
     const done = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      child.off('exit', onExit);
+      child.off('close', onExit);
       child.off('error', onError);
       lines.close();
     };
     signal?.addEventListener('abort', onAbort, { once: true });
-    child.once('exit', onExit);
+    child.once('close', onExit); // its output was read by then
     child.once('error', onError);
     lines.once('line', (line) => {
       try {

@@ -162,6 +162,7 @@ class Completion {
       case 'busy':
       case 'down':
         permit.failed(failure.retryAfterMs);
+        this.#deps.connections.troubles.set(endpoint, failure.text);
         this.#deps.report({ endpoint, what: failure.what, text: failure.text, ...(failure.retryAfterMs === undefined ? {} : { retry_after_ms: Math.round(failure.retryAfterMs) }) });
         break;
       case 'denied':
@@ -247,7 +248,9 @@ class Completion {
   }
 
   #gaveUp(endpoint: string): ClassedError {
-    const why = this.#lastFailure === '' ? '' : ` The last it said: ${this.#lastFailure}`;
+    // A call that only waited for its turn has heard nothing itself.
+    const last = this.#lastFailure === '' ? this.#deps.connections.troubles.get(endpoint) : this.#lastFailure;
+    const why = last === undefined ? '' : ` The last it said: ${last}`;
     return new ClassedError('infrastructure', `The model endpoint ${shownEndpoint(endpoint)} did not answer for ${this.#model.endpoint_wait_seconds} s.${why}`);
   }
 

@@ -21,6 +21,8 @@ export class ModelConnections {
   readonly transport: Transport;
   readonly #clients = new Map<string, OpenAI>();
   readonly #dialects = new Map<string, Dialect>();
+  /** What each endpoint that took no call said last. */
+  readonly troubles: Map<string, string> = new Map();
 
   constructor(options: TransportOptions = {}) {
     this.transport = new Transport(options);

@@ -19,7 +19,7 @@ import { openStore } from '../store/open.ts';
 import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
 import { startServer } from './server.ts';
-import { serverFilePath, writeServerFile } from './process/serverFile.ts';
+import { keepServerFile, serverFilePath } from './process/serverFile.ts';
 import { lockStore } from './process/storeLock.ts';
 
 const DEMO = '/demo';
@@ -49,10 +49,10 @@ async function main(options: ServerOptions): Promise<number> {
       command: { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('worker'))] },
     }),
   });
-  const remove = writeServerFile(folder, {
+  const remove = keepServerFile(folder, {
     pid: process.pid, host: server.host, port: server.port, token: server.token, read_token: server.readToken,
     protocol: PROTOCOL, product: PRODUCT, started_at: server.startedAt,
-  });
+  }, (error) => stderrLog(`server.json cannot be written: ${errorText(error)}`));
   print({ type: 'ready', host: server.host, port: server.port, pid: process.pid });
   await stopping.promise;
   remove();

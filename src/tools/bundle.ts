@@ -95,7 +95,7 @@ function bundleError(file: string, failure: BuildFailure): StudioError {
   return new StudioError('config', text, {
     cause: failure,
     details: { problems },
-    ...(unresolved ? { mend: 'A package must be installed in the workspace; `zod` and `rollout-studio` come with the product.' } : {}),
+    mend: unresolved ? 'A package must be installed in the workspace; `zod` and `rollout-studio` come with the product.' : 'A module must build before a rollout can use it.',
   });
 }
 

@@ -268,6 +268,9 @@ export class TrajectoryModel {
   }
 
   #newStep(event: EventOf<'model.start'>): Mutable<Step> {
+    // A call done again after a takeover is the same step: only its span is new.
+    const again = this.#steps[event.data.step];
+    if (again !== undefined && again.index > 0 && again.agent === (event.agent ?? '')) return again;
     const step: Mutable<Step> = { index: this.#steps.length, seq: event.seq, agent: event.agent ?? '', tools: [], seqs: [] };
     this.#steps.push(step);
     this.#agentStep.set(step.agent, step.index);

@@ -52,7 +52,10 @@ function apply(row: Progress, event: TraceEvent): void {
       if (event.data.times !== 'none') row.started_at = event.at;
       return;
     case 'model.start':
-      row.steps += 1;
+      if (event.data.step > (row.step ?? 0)) {
+        row.steps += 1;
+        row.step = event.data.step;
+      }
       return;
     case 'model.end':
       row.input_tokens += event.data.usage?.input_tokens ?? 0;

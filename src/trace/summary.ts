@@ -10,7 +10,10 @@ export type RolloutState = z.infer<typeof rolloutState>;
 
 /** The part of a row that follows from the events. */
 export const progress = z.object({
+  /** Steps of its own (of a fork, without those it shares); one done again after a takeover counts once. */
   steps: z.number().int(),
+  /** Number of the newest step. */
+  step: z.number().int().optional(),
   tool_calls: z.number().int(),
   input_tokens: z.number().int(),
   output_tokens: z.number().int(),

@@ -11,22 +11,8 @@ import { spill } from '../../src/trace/spill.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 import { Random } from '../support/random.ts';
-import { Stream } from '../support/stream.ts';
+import { longStream } from './support/longStream.ts';
 import { table } from './support/table.ts';
-
-/** Seven events a step: a call of the model, its message, a tool's, a change of the world. */
-function stream(steps: number): Stream {
-  const s = new Stream();
-  s.start();
-  s.message('user', 'Renew everything overdue for Ada.');
-  for (let step = 0; step < steps; step++) {
-    s.model(`Step ${step}: ${'and so on '.repeat(30)}`, [{ id: `c${step}`, name: `tool_${step % 7}`, arguments: { loan_id: step, days: 14 } }]);
-    const tool = s.toolStart(`c${step}`, `tool_${step % 7}`, { loan_id: step, days: 14 });
-    s.diff([{ table: 'loans', key: step % 500, op: 'update', before: { n: step }, after: { n: step + 1 } }], tool);
-    s.toolEnd(tool, `c${step}`, { ok: true, rows: [1, 2, 3], text: 'x'.repeat(200) });
-  }
-  return s;
-}
 
 function timed(run: () => void): number {
   const began = performance.now();
@@ -35,7 +21,7 @@ function timed(run: () => void): number {
 }
 
 const rows: string[][] = [['what', 'at', 'cost']];
-const { events } = stream(48_200); // 337,000 events
+const { events } = longStream(48_200); // 337,000 events
 const model = new TrajectoryModel();
 let done = 0;
 for (const until of [1_000, 10_000, 100_000, events.length]) {

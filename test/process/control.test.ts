@@ -35,7 +35,7 @@ async function done(...args: string[]): Promise<string> {
 const lines = (text: string): (TraceEvent | RolloutRow)[] => text.trim().split('\n').map((line) => JSON.parse(line) as TraceEvent | RolloutRow);
 const isEvent = (line: TraceEvent | RolloutRow): line is TraceEvent => 'kind' in line;
 
-describe('a running batch', { timeout: 120_000 }, () => {
+describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
   it('is paused at the next gates and goes on when it is resumed', async () => {
     demo.shut('paused');
     const batch = await workspace.launch('paused', { ...slow(80, 'paused'), tasks: [{ id: 'a', question: adding(8), answer: '42' }, { id: 'b', question: adding(8), answer: '42' }], batch: { attempts: 3, concurrency: 4 } });
@@ -45,11 +45,10 @@ describe('a running batch', { timeout: 120_000 }, () => {
     const paused = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'held' || row.state === 'queued'));
     assert.deepEqual(paused.map((row) => row.state).sort(), ['held', 'held', 'held', 'held', 'queued', 'queued']);
     assert.equal((await batchRow(batch)).state, 'paused');
-    const calls = demo.counters().completions;
     const [held] = paused.filter((row) => row.state === 'held');
     assert.match(await done('show', held!.rollout), /held/);
     await done('pause', batch); // a second time is nothing new
-    assert.equal(demo.counters().completions, calls, 'nothing is asked while it is paused');
+    assert.deepEqual((await workspace.rows(batch)).map((row) => [row.rollout, row.last]).sort(), paused.map((row) => [row.rollout, row.last]).sort(), 'nothing goes on while it is paused');
     assert.match(await done('resume', batch), /Resumed/);
     const rows = await workspace.ended(batch);
     assert.deepEqual(rows.map((row) => row.progress.passed), [true, true, true, true, true, true]);
@@ -107,7 +106,10 @@ describe('a running batch', { timeout: 120_000 }, () => {
     assert.match(final.stderr, /has ended: that is final/);
   });
 
-  it('ends a hanging tool within a second when it is cancelled', async () => {
+});
+
+describe('a hanging tool', { timeout: 180_000 }, () => {
+  it('ends within a second when its rollout is cancelled', async () => {
     workspace.write('hanging.ts', `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const input = z.object({});
@@ -134,7 +136,7 @@ export const spin = tool({ description: 'Burns the processor.', input, effect: '
   });
 });
 
-describe('following', { timeout: 60_000 }, () => {
+describe('following', { timeout: 180_000, concurrency: 2 }, () => {
   it('tail --json prints a batch as JSON Lines, from a cursor', async () => {
     const batch = await workspace.launch('tailed', { ...slow(50, 'tailed'), tasks: [{ id: 'it', question: adding(3), answer: '42' }], batch: { attempts: 2 } });
     const followed = lines(await done('tail', batch, '--json'));
@@ -162,7 +164,7 @@ describe('following', { timeout: 60_000 }, () => {
   });
 });
 
-describe('stop rules', { timeout: 60_000 }, () => {
+describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
   const tasks = (count: number, answer: string): { id: string; question: string; answer: string }[] => Array.from({ length: count }, (_, index) => ({ id: `t${index}`, question: `answer ${answer}`, answer: '42' }));
 
   it('passes_per_task: no more of a task than it needs, and no pass@k is told then', async () => {
@@ -193,7 +195,7 @@ describe('stop rules', { timeout: 60_000 }, () => {
   });
 });
 
-describe('what is stored', { timeout: 60_000 }, () => {
+describe('what is stored', { timeout: 180_000 }, () => {
   it('has bars, a baseline, a list, and goes by gc', async () => {
     const half = workspace.batch('half', { endpoint: demo.url, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }, { id: 'b', question: 'answer no', answer: '42' }], batch: { attempts: 2 } });
     const passed = await workspace.run('run', half, '--fail-under', 'pass@1=0.5', '--json');

@@ -82,7 +82,7 @@ const toolMessage = (events: readonly TraceEvent[], nth: number): number => ofKi
 /** Edits as the file that --edit takes. */
 const editFile = (name: string, edits: unknown): string => workspace.write(name, JSON.stringify(edits));
 
-describe('a fork', { timeout: 120_000 }, () => {
+describe('a fork', { timeout: 300_000 }, () => {
   it('answers its prefix without one model or tool call, in every attempt, world included', async () => {
     const question = 'call look {"text": "a"}\ncall look {"text": "b"}\ncall add {"n": 1} times 16\ncall look {"text": "c"}\ncall add {"n": 2}\nanswer {{last}}';
     const file = workspace.batch('prefix', {

@@ -50,10 +50,9 @@ async function assertNoneLeft(batch: string, rows: readonly RolloutRow[]): Promi
   }
 }
 
-describe('MCP servers on stdio', { timeout: 120_000 }, () => {
+describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
   it('serve the rollouts of a batch, each its own', async () => {
     const remember = (name: string): string => `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ["reads"]}]}\ncall read_graph {}\nanswer {{last}}`;
-    demo.asked.length = 0;
     const file = workspace.batch('own', {
       endpoint: demo.url,
       agent: { tools: [stdio('own', 'everything', ['stdio']), stdio('own', 'filesystem', ['.']), stdio('own', 'memory')] },
@@ -93,7 +92,7 @@ describe('MCP servers on stdio', { timeout: 120_000 }, () => {
     assert.equal(announced('own').length, 15);
     assert.equal(new Set(announced('own').map(({ cwd }) => cwd)).size, 5, 'each rollout has a folder of its own');
     await assertNoneLeft('own', rows);
-    await assertSchemasPassed(demo.asked[0]!);
+    await assertSchemasPassed('"path\\": \\"note.txt');
   });
 
   it('shared: one for all rollouts of a worker, with what it keeps', async () => {
@@ -139,7 +138,7 @@ describe('MCP servers on stdio', { timeout: 120_000 }, () => {
   });
 });
 
-describe('an MCP server over streamable HTTP', { timeout: 60_000 }, () => {
+describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 2 }, () => {
   let server: ChildProcess;
   let url: string;
   before(async () => {
@@ -160,30 +159,31 @@ describe('an MCP server over streamable HTTP', { timeout: 60_000 }, () => {
 
   for (const shared of [false, true]) {
     it(shared ? 'serves all rollouts over one connection' : 'serves each rollout over a connection of its own', async () => {
-      demo.asked.length = 0;
+      const told = shared ? 'over one' : 'over its own';
       const file = workspace.batch(shared ? 'http-shared' : 'http', {
         endpoint: demo.url,
         agent: { tools: [{ mcp: { url }, name: 'remote', ...(shared ? { shared } : {}) }] },
         tasks: [
-          { id: 'echo', question: 'call echo {"message": "over http"}\nand get-sum {"a": 1, "b": 2}\nanswer {{last}}', answer: 'The sum of 1 and 2 is 3.' },
+          { id: 'echo', question: `call echo {"message": "${told}"}\nand get-sum {"a": 1, "b": 2}\nanswer {{last}}`, answer: 'The sum of 1 and 2 is 3.' },
           { id: 'long', question: `call ${LONG} {"duration": 0.5, "steps": 2}\nanswer {{last}}`, answer: 'completed' },
         ],
         batch: { attempts: 2 },
       });
       const report = await workspace.json<{ passed: number; attempts: number }>('run', file);
       assert.deepEqual([report.passed, report.attempts], [4, 4]);
-      await assertSchemasPassed(demo.asked[0]!);
+      await assertSchemasPassed(told);
     });
   }
 });
 
-/** What the model was told of the tools is what the server says of them. */
-async function assertSchemasPassed(asked: JsonObject): Promise<void> {
+/** What the model was told of the tools, in a call of which the question has `words`, is what the server says of them. */
+async function assertSchemasPassed(words: string): Promise<void> {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [program('everything'), 'stdio'], stderr: 'ignore' }));
   const { tools } = await client.listTools();
   await client.close();
-  const told = asked['tools'] as unknown as { type: string; function: { name: string; description: string; parameters: unknown } }[];
+  const asked = demo.asked.find((body) => JSON.stringify(body['messages']).includes(words));
+  const told = asked?.['tools'] as unknown as { type: string; function: { name: string; description: string; parameters: unknown } }[];
   for (const name of ['echo', 'get-sum', 'get-structured-content', 'gzip-file-as-resource', LONG]) {
     const tool = tools.find((candidate) => candidate.name === name)!;
     assert.deepEqual(told.find((candidate) => candidate.function.name === name), { type: 'function', function: { name, description: tool.description, parameters: tool.inputSchema } });

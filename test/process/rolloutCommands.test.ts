@@ -63,7 +63,7 @@ const at = (events: readonly TraceEvent[], seq: number | undefined): TraceEvent 
 const conflict = (pattern: RegExp) => (error: unknown): boolean => StudioError.is(error, 'conflict') && pattern.test(error.message);
 const results = (events: readonly TraceEvent[]): unknown[] => ofKind(events, 'message').filter((event) => event.data.role === 'tool').map((event) => event.data.parts[0]).map((part) => part?.type === 'tool_call_response' && part.response);
 
-describe('commands to a rollout', { timeout: 120_000, concurrency: 4 }, () => {
+describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
   it('release goes on; every command is a line of the batch, and its repeat gives its first answer', async () => {
     const { batch, rollout, hold } = await held('release');
     assert.deepEqual(hold.kind === 'hold' && [hold.data.why, hold.data.side, hold.data.breakpoint], ['breakpoint', 'before', 'p1']);

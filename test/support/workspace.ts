@@ -31,7 +31,7 @@ export interface BatchFiles {
 }
 
 /** How long anything that is waited for may take. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 export class Workspace {
   readonly bench: Bench;

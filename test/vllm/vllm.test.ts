@@ -14,6 +14,8 @@ import { deskTasks, endlessTask } from './support/tasks.ts';
 const TASKS = 40;
 /** Longest time one batch may take. */
 const PATIENCE_MS = 240_000;
+/** No vLLM is up again within this time. */
+const SOONEST_START_MS = 5_000;
 const MARKS = /<\/?think>|<\|im_end\|>/g;
 
 describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
@@ -22,14 +24,14 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
   const tasks = deskTasks(TASKS, 5);
   const ids = tasks.map((task) => task.id);
 
+  const cleanUp = new AsyncDisposableStack();
   before(async () => {
     engine = await Engine.start();
+    cleanUp.defer(() => engine.stop());
     bench = new DeskBench(engine.url, [...tasks, endlessTask()]);
+    cleanUp.defer(() => bench.close());
   });
-  after(async () => {
-    await bench?.close();
-    await engine?.stop();
-  });
+  after(() => cleanUp.disposeAsync());
 
   describe('with as much work as it takes', () => {
     let report: Report;
@@ -121,7 +123,11 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
         const said = await engine.detokenize(tokens!.completion);
         const reasoning = textOf(parts, 'reasoning');
         if (!parts.some((part) => part.type === 'tool_call')) {
-          assert.equal((reasoning + textOf(parts, 'text')).replace(MARKS, ''), said.replace(MARKS, ''));
+          // In a stream, vLLM drops the text of a call whose name it cannot read.
+          const [text = '', dropped] = said.split('<tool_call>');
+          const recorded = reasoning + textOf(parts, 'text');
+          if (dropped === undefined || recorded.includes('<tool_call>')) assert.equal(recorded.replace(MARKS, ''), said.replace(MARKS, ''));
+          else assert.equal(recorded.replace(MARKS, '').trimEnd(), text.replace(MARKS, '').trimEnd());
           continue;
         }
         assert.ok(said.includes(reasoning));
@@ -153,7 +159,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const listening = new Map<string, Promise<Map<number, string>>>();
     try {
       await bench.follow(batch, (rows) => {
-        for (const row of rows) if (row.state === 'running' && listening.size < 8 && !listening.has(row.rollout)) listening.set(row.rollout, bench.listen(row.rollout, AbortSignal.timeout(PATIENCE_MS)));
+        for (const row of rows) if (row.state === 'running' && listening.size < 8 && !listening.has(row.rollout)) listening.set(row.rollout, bench.listen(row.rollout, end.signal));
       }, AbortSignal.timeout(PATIENCE_MS));
     } finally {
       end.abort();
@@ -227,12 +233,12 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const trajectories = await bench.trajectories(batch);
     everyAttemptOnce(await bench.rows(batch), trajectories, attempts);
     const calls = trajectories.flatMap((trajectory) => trajectory.calls);
-    // Those that were under way or due when it went away ended well after it came back.
+    // Those that were under way or due when it went away were answered by the new one.
     const waited = calls.filter(({ start, end }) => start.at < times.gone && end.at > times.gone);
     const retries = waited.flatMap((call) => call.end.data.retries ?? []).map((retry) => retry.class);
     test.diagnostic(`away for ${times.up - times.gone} ms; ${waited.length} calls waited, retries: ${retries.join(' ')}`);
     assert.ok(waited.length >= 8, `${waited.length} calls`);
-    assert.ok(waited.every(({ start, end }) => end.at - start.at >= times.gone - start.at + 1_000));
+    assert.ok(waited.every(({ end }) => end.at > times.gone + SOONEST_START_MS));
     assert.ok(retries.some((name) => ['refused', 'cut', 'aborted'].includes(name)), retries.join(' '));
     // What the engine broke off when it was told to end is nobody's answer.
     assert.deepEqual(calls.filter((call) => !['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? '')).map((call) => call.end.data), []);

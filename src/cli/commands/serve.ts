@@ -1,7 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { entryUrl } from '../../common/entries.ts';
-import { StudioError } from '../../common/errors.ts';
+import { StudioError, type ErrorCode } from '../../common/errors.ts';
+import { readyLine, type ReadyLine } from '../../protocol/serverFile.ts';
 import { numberOption, textOption, type Command } from '../command.ts';
 
 export const serve: Command = {
@@ -17,15 +20,29 @@ export const serve: Command = {
     const child = spawn(process.execPath, [
       '--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('server')), '--store', context.store,
       '--port', String(port), '--host', textOption(given, 'host') ?? '127.0.0.1', '--idle-seconds', '0',
-    ], { stdio: ['ignore', 'inherit', 'inherit'] });
+    ], { stdio: ['ignore', 'pipe', 'inherit'] });
     // Ctrl-C in a terminal reaches the child too; a signal sent to us alone does not.
     context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
-    const code = await new Promise<number | null>((resolve, reject) => {
+    const exit = new Promise<number | null>((resolve, reject) => {
       child.once('error', reject);
-      child.once('exit', resolve);
+      child.once('close', resolve); // with its output read
     });
+    const line = await Promise.race([firstLine(child), exit.then(() => undefined)]);
+    if (line?.type === 'taken') throw new StudioError('unavailable', line.message, { mend: 'Commands on this store find it by themselves; use another store with --store to run a second one.' });
+    if (line?.type === 'failed') throw new StudioError(line.code as ErrorCode, line.message, line.mend === undefined ? {} : { mend: line.mend });
+    if (line !== undefined && context.json) context.printJson(line);
+    else if (line !== undefined) context.print(`The server of ${context.store} listens on ${line.host}, port ${line.port} (process ${line.pid}). Ctrl-C ends it.`);
+    const code = await exit;
     if (context.signal.aborted) return 0;
     if (code !== 0) throw new StudioError('unavailable', `The server ended with exit code ${String(code)}.`);
     return 0;
   },
 };
+
+/** What the server says first; undefined when it ends without a word. */
+async function firstLine(child: ChildProcess): Promise<ReadyLine | undefined> {
+  if (child.stdout === null) return undefined;
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await once(lines, 'line')) as [string]; // what readline gives
+  return readyLine.parse(JSON.parse(line));
+}

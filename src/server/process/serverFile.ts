@@ -1,5 +1,5 @@
 /** `server.json`: written whole once the server listens, removed at its end unless another server took its place. */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { serverFile, type ServerFile } from '../../protocol/serverFile.ts';
 
@@ -18,13 +18,30 @@ export function readServerFile(folder: string): ServerFile | undefined {
   }
 }
 
-/** Gives the function that removes it again. */
-export function writeServerFile(folder: string, content: ServerFile): () => void {
+/** How often a server looks whether it can still be found. */
+const LOOK_EVERY_MS = 2_000;
+
+/** Writes it, and again whenever it was removed or damaged. Gives the function that removes it at the end. */
+export function keepServerFile(folder: string, content: ServerFile, failed: (error: unknown) => void): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  write(folder, content);
+  const timer = setInterval(() => {
+    // One that can be read may be another server's, on a database that several serve.
+    if (readServerFile(folder) !== undefined || !existsSync(folder)) return;
+    try {
+      write(folder, content);
+    } catch (error) {
+      failed(error);
+    }
+  }, LOOK_EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    if (readServerFile(folder)?.token === content.token) rmSync(serverFilePath(folder), { force: true });
+  };
+}
+
+function write(folder: string, content: ServerFile): void {
   const draft = path.join(folder, `server.json.${process.pid}`);
   writeFileSync(draft, `${JSON.stringify(content)}\n`, { mode: 0o600 });
   renameSync(draft, serverFilePath(folder));
-  return () => {
-    if (readServerFile(folder)?.token === content.token) rmSync(serverFilePath(folder), { force: true });
-  };
 }

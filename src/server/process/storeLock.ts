@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StudioError } from '../../common/errors.ts';
 import type { ServerFile } from '../../protocol/serverFile.ts';
+import { sqliteError } from '../../store/sqlite/errors.ts';
 import { readServerFile } from './serverFile.ts';
 
 const SQLITE_BUSY = 5;
@@ -48,6 +49,8 @@ function tryLock(folder: string): (() => void) | undefined {
   } catch (cause) {
     database?.close();
     if (isBusy(cause)) return undefined;
+    const known = sqliteError(cause, folder);
+    if (StudioError.is(known) && known.details?.['full'] === true) throw known;
     throw new StudioError('storage', `The store's folder ${folder} cannot be locked.`, { mend: 'It must be a folder this user may write to, on a disk that knows file locks.', cause });
   }
   const held = database;

@@ -3,8 +3,16 @@ import { describe, it } from 'node:test';
 import { batchGrid } from '../../../src/cli/batchText.ts';
 import { outcomeMark } from '../../../src/cli/lines.ts';
 import { progressLine } from '../../../src/cli/progress.ts';
+import { outcomeOf, troubleLines } from '../../../src/cli/troubles.ts';
 import { amount, bytes, duration, table } from '../../../src/cli/table.ts';
+import type { BatchRow } from '../../../src/protocol/client.ts';
+import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../../src/trace/summary.ts';
+
+const BATCH: BatchRow = {
+  batch: 'b', name: 'b', created_at: 0, state: 'ended', submission: '', tasks: 1, attempts: 1, truncated: 0, steps: 0, input_tokens: 0, output_tokens: 0, imported: false, rev: 0, last: 0,
+  counts: { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running: 0, held: 0, queued: 0 },
+};
 
 function row(task: string, attempt: number, state: RolloutState, settles: boolean, progress: Partial<Progress> = {}): RolloutRow {
   return { rollout: `r${task}${attempt}`, batch: 'b', task, task_index: 0, attempt, try: 1, state, epoch: 1, last: 1, settles, rev: 1, progress: { ...EMPTY_PROGRESS, ...progress } };
@@ -20,6 +28,29 @@ describe('units', () => {
   });
   it('sets numbers flush right', () => {
     assert.equal(table([['name', 'n'], ['a', '10'], ['bcdef', '7']], [1]), 'name    n\na      10\nbcdef   7');
+  });
+});
+
+describe('what went wrong in a batch', () => {
+  const lost = (task: string, message: string): RolloutRow => row(task, 1, 'ended', false, { status: 'infrastructure', error_class: 'infrastructure', error_message: message });
+  const failed = row('f', 1, 'ended', true, { status: 'done', passed: false, reward: 0, error_class: 'model_error', error_message: 'too hot (400)' });
+  const passed = row('p', 1, 'ended', true, { status: 'done', passed: true, reward: 1 });
+  const unscored = row('u', 1, 'ended', true, { status: 'done', passed: null, reward: null, error_class: 'tool_error', error_message: 'no such module' });
+  const lines = (rows: RolloutRow[], reason = 'done', told: string[] = []): string[] => troubleLines({ ...BATCH, reason }, attemptsOf(rows), new Set(told));
+  it('is one line for each cause, with what to do', () => {
+    assert.deepEqual(lines([passed]), []);
+    assert.deepEqual(lines([lost('a', 'gone'), lost('b', 'gone'), lost('c', 'cut'), failed, unscored]), [
+      '2 attempts were lost to infrastructure: gone', '1 attempt was lost to infrastructure: cut', '1 attempt was ended by a refusal of the model endpoint: too hot (400)',
+      '1 attempt was left without a score: no such module', 'rollout retry b tries what was lost again.',
+    ]);
+    assert.deepEqual(lines(['a', 'b', 'c', 'd', 'e'].map((task) => lost(task, task))).at(-2), '2 more were lost to infrastructure for 2 other reasons.');
+  });
+  it('is not said twice, and a stopped batch is not to be tried again', () => {
+    assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key', ['wrong key']), ['1 attempt was lost to infrastructure.']);
+    assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key'), ['The batch was stopped: wrong key', '1 attempt was lost to infrastructure.']);
+  });
+  it('gives the exit code', () => {
+    assert.deepEqual([[passed, failed], [passed, unscored], [unscored], [passed, lost('a', '')]].map((rows) => outcomeOf(attemptsOf(rows))), [0, 0, 1, 3]);
   });
 });
 

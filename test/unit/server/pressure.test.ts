@@ -164,6 +164,30 @@ describe('back-pressure', () => {
     pressure.close();
   });
 
+  test('an endpoint that takes no calls for a while is told to each batch once, and so is its recovery', () => {
+    const state = { now: 0, told: [] as string[] };
+    const pressure = new BackPressure({
+      callers: () => [], changed: () => undefined, demo: () => undefined, now: () => state.now,
+      trouble: (batch, endpoint, text) => state.told.push(`${batch} ${endpoint} ${text}`),
+    });
+    const report = (at: number, batch: string, what: 'ok' | 'down' | 'busy'): void => {
+      state.now = at;
+      pressure.report(batch, 'http://me:pass@a/v1', { what, text: 'connect ECONNREFUSED' });
+    };
+    pressure.use('b1', ['http://me:pass@a/v1'], [], 8);
+    for (const at of [0, 1_000, 2_500]) report(at, 'b1', 'down');
+    report(2_600, 'b1', 'ok'); // soon over
+    for (const at of [10_000, 11_000, 13_000, 15_000]) report(at, 'b1', 'down');
+    report(16_000, 'b2', 'busy');
+    report(17_000, 'b1', 'ok');
+    report(18_000, 'b1', 'ok');
+    assert.deepEqual(state.told.map((text) => text.slice(0, 42)), ['b1 http://a/v1 The model endpoint http://a/', 'b2 http://a/v1 The model endpoint http://a/', 'b1 http://a/v1 The model endpoint http://a/', 'b2 http://a/v1 The model endpoint http://a/']);
+    assert.match(state.told[0]!, /takes no calls: connect ECONNREFUSED\. They wait for it/);
+    assert.match(state.told[3]!, /takes calls again\.$/);
+    assert.doesNotMatch(state.told.join(), /pass/);
+    pressure.close();
+  });
+
   test('with concurrency auto, rollouts follow permits, and one finds out whether a dead endpoint is back', () => {
     const { state, pressure } = setUp();
     pressure.use('b1', ['http://a/v1'], [], undefined);

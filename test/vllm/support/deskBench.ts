@@ -75,16 +75,16 @@ export class DeskBench {
   /** Follows a batch to its end; `signal` gives up. */
   async follow(batch: string, rows: NonNullable<SubscribeHandlers['rows']>, signal: AbortSignal): Promise<void> {
     const done = new AbortController();
-    let ended = false;
+    const seen = { end: false };
     await subscribe(await this.connection(), { stream: batch }, {
       rows,
-      events: (events) => { if (events.some((event) => event.kind === 'batch.end')) ended = true; },
-      head: () => { if (ended) done.abort(); },
+      events: (events) => { if (events.some((event) => event.kind === 'batch.end')) seen.end = true; },
+      head: () => { if (seen.end) done.abort(); },
     }, AbortSignal.any([done.signal, signal]));
-    if (!ended) throw new Error('the batch did not come to its end');
+    if (!seen.end) throw new Error('the batch did not come to its end');
   }
 
-  /** Texts that come while a rollout is at work, by the seq of their model call; until its end. */
+  /** Texts that come while a rollout is at work, by the seq of their model call; until its end or `signal`. */
   async listen(rollout: string, signal: AbortSignal): Promise<Map<number, string>> {
     const texts = new Map<number, string>();
     const done = new AbortController();

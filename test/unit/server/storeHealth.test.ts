@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
+import { StoreHealth } from '../../../src/server/storeHealth.ts';
+
+test('the health of a store is told when it changes, not when small writes pass between large ones', (context) => {
+  const clock = { now: 0 };
+  context.mock.method(performance, 'now', () => clock.now);
+  const told: string[] = [];
+  const logged: string[] = [];
+  const health = new StoreHealth((text) => logged.push(text));
+  const stop = health.watch((text) => told.push(text));
+  health.worked();
+  health.failed(new Error('no affair of the store'));
+  health.failed(new StudioError('conflict', 'nor this'));
+  assert.equal(health.trouble, undefined);
+  health.failed(new StudioError('storage', 'The disk is full.', { mend: 'Make room.' }));
+  clock.now = 1_000;
+  health.worked();
+  health.refused('The disk is full. Make room.');
+  clock.now = 3_500;
+  health.worked();
+  assert.equal(health.trouble, 'The disk is full. Make room.');
+  clock.now = 4_100;
+  health.worked();
+  assert.equal(health.trouble, undefined);
+  assert.deepEqual(told, ['The disk is full. Make room.', 'The store takes writes again.']);
+  stop();
+  health.refused('again');
+  assert.deepEqual([told.length, logged.length], [2, 3]);
+});
