@@ -25,7 +25,8 @@ export interface ToolPools {
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
   readonly modules: ModulePools;
-  readonly connections: McpConnections;
+  /** Their code is loaded at the first call. */
+  connections(): Promise<McpConnections>;
   /** Ends every thread, connection and process. */
   close(): Promise<void>;
 }

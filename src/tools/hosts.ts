@@ -4,7 +4,6 @@ import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from 
 import { ClassedError } from '../trace/classedError.ts';
 import { openBuiltin } from './builtins/open.ts';
 import type { ToolEnvironment } from './environment.ts';
-import { openMcp } from './mcp/mcpHost.ts';
 import { openModule } from './modules/moduleHost.ts';
 
 /**
@@ -32,7 +31,8 @@ function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<Tool
     case 'module':
       return openModule(entry.module, environment);
     case 'mcp':
-      return openMcp(entry, environment);
+      // Half of a worker's code, and most batches need none of it.
+      return import('./mcp/mcpHost.ts').then(({ openMcp }) => openMcp(entry, environment));
     case 'builtin':
       return Promise.resolve(openBuiltin(entry.name, environment));
   }

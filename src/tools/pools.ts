@@ -1,4 +1,4 @@
-import { McpConnections } from './mcp/connections.ts';
+import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
 import type { ProcessGroups, ToolPools } from './environment.ts';
 
@@ -31,14 +31,18 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
     memoryMb: options.memoryMb ?? MEMORY_MB,
     onStuck: (text) => { options.onStuck?.(text); },
   });
-  const connections = new McpConnections({ env: options.env, processGroups: options.processGroups, cwd: options.directory });
+  let connections: Promise<McpConnections> | undefined;
+  const openConnections = async (): Promise<McpConnections> => {
+    const { McpConnections: Connections } = await import('./mcp/connections.ts');
+    return new Connections({ env: options.env, processGroups: options.processGroups, cwd: options.directory });
+  };
   return {
     env: options.env,
     processGroups: options.processGroups,
     modules,
-    connections,
+    connections: () => (connections ??= openConnections()),
     close: async () => {
-      await Promise.all([modules.close(), connections.close()]);
+      await Promise.all([modules.close(), connections?.then((opened) => opened.close())]);
     },
   };
 }

@@ -8,8 +8,8 @@ import { openStore } from '../../src/store/open.ts';
 import { SqlStore } from '../../src/store/sqlStore.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Random } from '../support/random.ts';
-import { TestStore, tasks } from '../support/rolloutServer.ts';
-import { endOf, event, shaOf } from '../support/trajectories.ts';
+import { TestStore, blobOf, tasks } from '../support/rolloutServer.ts';
+import { endOf, event } from '../support/trajectories.ts';
 import { longStream } from './support/longStream.ts';
 import { peakRss } from './support/processes.ts';
 import { rounds, spread, table } from './support/table.ts';
@@ -33,7 +33,9 @@ function trajectory(): { events: TraceEvent[]; bytes: number } {
 async function imported(store: TestStore, events: readonly TraceEvent[]): Promise<string> {
   const server = await store.start();
   const [batch, rollout] = [newId('b'), newId('r')];
-  await server.api.createBatch({ batch, submission: shaOf('imported'), open: false, tasks: tasks(1), secrets: {}, imported: { name: 'long', attempts: 1 } });
+  const source = blobOf('the file it came from');
+  await server.api.putBlob(source.sha, source.bytes);
+  await server.api.createBatch({ batch, submission: source.sha, open: false, tasks: tasks(1), secrets: {}, imported: { name: 'long', attempts: 1 } });
   for (let at = 0; at < events.length; at += AT_ONCE) {
     await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, from: at + 1, events: events.slice(at, at + AT_ONCE) }]);
   }

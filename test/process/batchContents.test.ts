@@ -8,7 +8,7 @@ import { tokenRecord, type BlobRef, type EventOf, type TraceEvent } from '../../
 import type { Report } from '../../src/trace/statistics/schema.ts';
 import { root } from '../support/cli.ts';
 import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
-import { endOf, ofKind, Workspace, type BatchFiles } from '../support/workspace.ts';
+import { endOf, ofKind, Workspace, type BatchFiles } from '../support/testWorkspace.ts';
 
 let demo: WatchedDemo;
 let workspace: Workspace;

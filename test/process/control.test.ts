@@ -6,7 +6,7 @@ import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
-import { endOf, ofKind, Workspace } from '../support/workspace.ts';
+import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 const CALCULATOR = { tools: [{ builtin: ['calculator'] }] };
 /** Adds so many times, one step each. */

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDemoServer, type DemoServer } from '../../src/model/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { endOf, ofKind, Workspace } from '../support/workspace.ts';
+import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 let demo: DemoServer;
 let workspace: Workspace;

@@ -12,7 +12,7 @@ import type { JsonObject } from '../../src/common/json.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { gone } from '../support/cli.ts';
 import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
-import { endOf, ofKind, Workspace } from '../support/workspace.ts';
+import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 const ANNOUNCED = path.resolve(import.meta.dirname, '../fixtures/mcp/announced.mjs');
 const program = (name: string): string => path.resolve(import.meta.dirname, `../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);

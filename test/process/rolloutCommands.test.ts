@@ -8,7 +8,7 @@ import { newId } from '../../src/common/ids.ts';
 import type { CommandReply, RolloutCommand } from '../../src/protocol/commands.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
-import { endOf, ofKind, Workspace } from '../support/workspace.ts';
+import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 let demo: WatchedDemo;
 let workspace: Workspace;

@@ -1,163 +1,86 @@
-/** A workspace of a test's own, run by the command line: files written as data (JSON is YAML), a store, a demo model. */
+/** A small workspace for tests of the command line: agents on the demo model whose tasks say which tools to call. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Json, JsonObject } from '../../src/common/json.ts';
-import type { Api } from '../../src/client/api.ts';
-import { connect } from '../../src/client/connect.ts';
-import { subscribe } from '../../src/client/subscribe.ts';
-import type { EventKind, EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Bench, type Ran } from './cli.ts';
 
-/** A task as a line of a dataset. */
-export type TaskLine = JsonObject & { readonly id: string; readonly question: string };
-
-export interface BatchFiles {
-  readonly tasks: readonly TaskLine[];
-  /** The demo model that plays the agent: up to and with `/v1`, or `demo:`. */
-  readonly endpoint: string;
-  /** How that model behaves: its settings, as the header `x-demo`. */
-  readonly demo?: string;
-  /** A gate of a watched demo model. */
-  readonly gate?: string;
-  /** Members of the agent file beside `version`, `name` and `model`. */
-  readonly agent?: JsonObject;
-  /** Members of `model`. */
-  readonly model?: JsonObject;
-  /** The world file, without `version` and `name`. */
-  readonly world?: JsonObject;
-  /** Members of the batch file. */
-  readonly batch?: JsonObject;
+export interface BatchText {
+  /** The agent's `model`, as YAML; absent: the demo model. */
+  readonly model?: string;
+  /** Further lines of the agent file. */
+  readonly agent?: string;
+  readonly tools?: string;
+  /** By task id: what the user says. */
+  readonly tasks?: Readonly<Record<string, string>>;
+  /** Further lines of the batch file. */
+  readonly batch?: string;
 }
 
-/** How long anything that is waited for may take. */
-const PATIENCE_MS = 120_000;
+export interface Report {
+  readonly batch: string;
+  readonly attempts: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly infrastructure: number;
+  readonly cancelled: number;
+  readonly open: number;
+  readonly unscored: number;
+  readonly truncated: number;
+}
 
-export class Workspace {
-  readonly bench: Bench;
-  readonly #folder: string;
-
-  constructor() {
-    this.bench = new Bench();
-    this.#folder = this.bench.path('workspace');
-    mkdirSync(this.#folder);
-    // The root of a workspace is told by a file like this.
-    this.write('package.json', '{}');
+/** A bench with a workspace in `work/`. */
+export class WorkspaceBench extends Bench {
+  get work(): string {
+    return this.path('work');
   }
 
-  path(...parts: string[]): string {
-    return path.join(this.#folder, ...parts);
-  }
-
-  /** Writes a file and gives its path. */
   write(file: string, text: string): string {
-    const target = this.path(file);
-    mkdirSync(path.dirname(target), { recursive: true });
-    writeFileSync(target, text);
-    return target;
+    const full = path.join(this.work, file);
+    mkdirSync(path.dirname(full), { recursive: true });
+    writeFileSync(full, text);
+    return full;
   }
 
-  /** Writes `NAME.batch.yaml` with its agent, tasks and world; gives the batch file's name. */
-  batch(name: string, { tasks, endpoint, demo, gate, agent = {}, model = {}, world, batch = {} }: BatchFiles): string {
-    this.write(`${name}.jsonl`, tasks.map((task) => JSON.stringify(task)).join('\n'));
-    this.#yaml(`${name}.agent.yaml`, {
-      version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent,
-      model: { endpoint, name: 'demo', headers: { ...(demo === undefined ? {} : { 'x-demo': demo }), ...(gate === undefined ? {} : { 'x-gate': gate }) }, ...model },
-    });
-    if (world !== undefined) this.#yaml(`${name}.world.yaml`, { version: 1, name, ...world });
-    this.#yaml(`${name}.batch.yaml`, {
-      version: 1, agent: `${name}.agent.yaml`, ...(world === undefined ? {} : { world: `${name}.world.yaml` }),
-      dataset: { file: `${name}.jsonl` }, scorer: { kind: world === undefined ? 'contains' : 'world' }, concurrency: 8, ...batch,
-    });
+  /** Writes `NAME.agent.yaml`, `NAME.jsonl` and `NAME.batch.yaml`; gives the batch's file. */
+  batch(name: string, { model = '{ endpoint: "demo:", name: demo }', agent = '', tools = '[{ builtin: [calculator] }]', tasks = { one: ADD }, batch = '' }: BatchText): string {
+    this.write(`${name}.agent.yaml`, `version: 1\nname: ${name}\nmodel: ${model}\nprompt: Do as you are told.\ntools: ${tools}\n${agent}`);
+    this.write(`${name}.jsonl`, Object.entries(tasks).map(([id, question]) => JSON.stringify({ id, question, answer: '42' })).join('\n'));
+    this.write(`${name}.batch.yaml`, `version: 1\nagent: ${name}.agent.yaml\ndataset: { file: ${name}.jsonl, question: question, answer: answer }\nscorer: { kind: exact }\n${batch}${batch.includes('attempts:') ? '' : 'attempts: 1\n'}`);
     return `${name}.batch.yaml`;
   }
 
-  /** `rollout …` to its end. */
-  run(...args: string[]): Promise<Ran> {
-    return this.bench.run(args, { cwd: this.#folder });
+  /** `rollout …` in the workspace. */
+  rollout(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+    return this.run(args, { cwd: this.work, env });
   }
 
-  /** `rollout … --json` to its end; throws unless it ended with 0. */
-  json<T>(...args: string[]): Promise<T> {
-    return this.bench.json<T>(args, { cwd: this.#folder });
+  /** Runs a batch to its end; its report, exit code and what was said beside it. */
+  async runBatch(file: string, env: Record<string, string> = {}): Promise<{ code: number | null; report: Report; stderr: string }> {
+    const { code, stdout, stderr } = await this.rollout(['run', file, '--json'], env);
+    return { code, stderr, report: oneDocument<Report>(stdout, stderr) };
   }
 
-  /** Starts a batch and leaves it running. */
-  async launch(name: string, files: BatchFiles): Promise<string> {
-    return (await this.json<{ batch: string }>('run', this.batch(name, files), '--detach')).batch;
-  }
-
-  /** The server that runs on the store. */
-  async api(): Promise<Api> {
-    return (await connect({ store: this.bench.store, start: false })).api;
-  }
-
-  /** Rows of all tries of a batch. */
+  /** All rows of a batch, the newest try of each attempt. */
   async rows(batch: string): Promise<RolloutRow[]> {
-    return Array.fromAsync((await this.api()).allRollouts(batch, { all: 1 }));
+    const { stdout, stderr } = await this.rollout(['show', batch, '--json']);
+    return oneDocument<{ rollouts: RolloutRow[] }>(stdout, stderr).rollouts;
   }
 
-  async events(stream: string): Promise<TraceEvent[]> {
-    const pages: TraceEvent[] = [];
-    for await (const page of (await this.api()).allEvents(stream)) pages.push(...page);
-    return pages;
-  }
-
-  /** Waits until the rows of a batch are as wished; gives them. */
-  async untilRows(batch: string, reached: (rows: readonly RolloutRow[]) => boolean): Promise<RolloutRow[]> {
-    const rows = new Map<string, RolloutRow>();
-    await this.#follow(batch, (done) => ({
-      rows: (changed: readonly RolloutRow[]) => {
-        for (const row of changed) rows.set(row.rollout, row);
-        if (reached([...rows.values()])) done();
-      },
-    }));
-    return [...rows.values()];
-  }
-
-  /** Waits until the events of a stream are as wished; gives them. */
-  async untilEvents(stream: string, reached: (events: readonly TraceEvent[]) => boolean): Promise<TraceEvent[]> {
-    const events: TraceEvent[] = [];
-    await this.#follow(stream, (done) => ({
-      events: (more: readonly TraceEvent[]) => {
-        events.push(...more);
-        if (reached(events)) done();
-      },
-    }));
-    return events;
-  }
-
-  /** Waits for the end of a batch; gives its rows. */
-  async ended(batch: string): Promise<RolloutRow[]> {
-    await this.untilEvents(batch, (events) => events.some((event) => event.kind === 'batch.end'));
-    return this.rows(batch);
-  }
-
-  close(): Promise<void> {
-    return this.bench.close();
-  }
-
-  async #follow(stream: string, handlers: (done: () => void) => Parameters<typeof subscribe>[2]): Promise<void> {
-    const end = new AbortController();
-    const late = AbortSignal.timeout(PATIENCE_MS);
-    const connection = await connect({ store: this.bench.store, start: false });
-    await subscribe(connection, { stream }, handlers(() => end.abort()), AbortSignal.any([end.signal, late]));
-    if (!end.signal.aborted) throw new Error(`what was waited for in ${stream} did not happen`);
-  }
-
-  #yaml(file: string, value: Json): void {
-    this.write(file, JSON.stringify(value, undefined, 2));
+  async events(rollout: string): Promise<TraceEvent[]> {
+    const { stdout, stderr } = await this.rollout(['show', rollout, '--json']);
+    return oneDocument<{ events: TraceEvent[] }>(stdout, stderr).events;
   }
 }
 
-/** The events of one kind. */
-export function ofKind<K extends EventKind>(events: readonly TraceEvent[], kind: K): EventOf<K>[] {
-  return events.filter((event): event is EventOf<K> => event.kind === kind);
-}
+/** A task that uses the calculator and passes. */
+export const ADD = 'call calculate {"expression": "40 + 2"}\nanswer 42';
 
-/** What a rollout answered, and how it ended. */
-export function endOf(events: readonly TraceEvent[]): EventOf<'rollout.end'>['data'] {
-  const end = ofKind(events, 'rollout.end').at(-1);
-  if (end === undefined) throw new Error('the rollout has not ended');
-  return end.data;
+/** The one JSON document that stdout must be. */
+export function oneDocument<T>(stdout: string, stderr: string): T {
+  try {
+    return JSON.parse(stdout) as T;
+  } catch (error) {
+    throw new Error(`not one JSON document: ${stdout.slice(0, 500)}\n${stderr}`, { cause: error });
+  }
 }

@@ -153,7 +153,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
 
   it('with more work than it takes: is asked less, then more again, and no attempt notices', async (test) => {
     const refusedBefore = await engine.metric('vllm:admission_rejections_total');
-    const batch = await bench.launch({ attempts: 7, concurrency: 64, tasks: ids });
+    const batch = await bench.launch({ attempts: 5, concurrency: 64, tasks: ids });
     const end = new AbortController();
     const watching = bench.watchEndpoint(end.signal);
     const listening = new Map<string, Promise<Map<number, string>>>();
@@ -170,7 +170,7 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const calls = trajectories.flatMap((trajectory) => trajectory.calls);
     test.diagnostic(`${calls.length} calls, ${refused} refused; permits ${seen.map((one) => one.permits).join(' ')}`);
 
-    everyAttemptOnce(await bench.rows(batch), trajectories, TASKS * 7);
+    everyAttemptOnce(await bench.rows(batch), trajectories, TASKS * 5);
     // Each refusal was waited out inside the call it met, and is told there.
     assert.ok(refused > 0, 'there was more work than it takes');
     assert.equal(calls.flatMap((call) => call.end.data.retries ?? []).filter((retry) => retry.class === '503').length, refused);
@@ -202,8 +202,8 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
   });
 
   it('started anew in the middle of a batch: calls wait for it, and nothing is lost', async (test) => {
-    const attempts = TASKS * 5;
-    const batch = await bench.launch({ attempts: 5, concurrency: 24, tasks: ids });
+    const attempts = TASKS * 4;
+    const batch = await bench.launch({ attempts: 4, concurrency: 24, tasks: ids });
     const following = new AbortController();
     const disturb = Promise.withResolvers<undefined>();
     const ended = new Set<string>();

@@ -55,7 +55,7 @@ interface Endpoint {
 const ROLLOUTS_PER_PERMIT = 2;
 const TOLD_CHANGE = 0.25;
 /** What is over sooner is nobody's concern. */
-const TROUBLE_MS = 3_000;
+const TROUBLE_MS = 1_500;
 /** How long each session has its turn when there are fewer permits than sessions. */
 const TURN_MS = 2_000;
 

@@ -42,7 +42,7 @@ interface Link {
 }
 
 async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<Link> {
-  const { connections } = environment.pools;
+  const connections = await environment.pools.connections();
   const log = new LateLog(environment.onLog?.bind(environment));
   const connection = await connections.open(entry, environment.cwd, (text) => { log.tell('err', text); });
   return {
@@ -55,7 +55,7 @@ async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<L
 }
 
 async function sharedLink(entry: McpEntry, environment: ToolEnvironment): Promise<Link> {
-  const server = environment.pools.connections.shared(entry);
+  const server = (await environment.pools.connections()).shared(entry);
   server.use();
   try {
     let { tools } = await server.connection();

@@ -68,7 +68,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       return order.find((endpoint) => !gate.troubled(endpoint)) ?? current;
     },
     // What the record holds is redacted: what a resumed rollout compares with it must be as well.
-    redact: loaded.redaction.text,
+    redact: (text) => loaded.redaction.text(text),
     sha256: (data) => createHash('sha256').update(data).digest('hex'),
   };
 }

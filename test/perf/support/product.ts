@@ -56,7 +56,7 @@ export class ProductBench {
     const wallMs = performance.now() - started;
     clearInterval(watch);
     const pid = this.serverPid();
-    await this.#waitForWorkers(pid);
+    await reaped([...peaks.keys()]);
     const workerRss = [...peaks.values()].reduce((sum, bytes) => sum + bytes, 0);
     return { report, cpuSeconds: cpuSeconds(pid) - cpuBefore, serverRss: peakRss(pid), workerRss, wallMs, spawnedAt, endedAt, store: this.store };
   }
@@ -130,14 +130,6 @@ export class ProductBench {
     }
   }
 
-  /** Workers end by themselves once their batch is drained; their time counts for the server then. */
-  async #waitForWorkers(pid: number): Promise<void> {
-    for (let tries = 0; this.workers().some(alive); tries++) {
-      if (tries > 400) throw new Error(`the workers of server ${pid} did not end`);
-      await delay(50);
-    }
-  }
-
   write({ tasks, attempts, lanes, url }: BatchShape): void {
     mkdirSync(this.#workspace, { recursive: true });
     const write = (file: string, text: string): void => writeFileSync(path.join(this.#workspace, file), text);
@@ -162,5 +154,13 @@ seed: ${BATCH_SEED}
 scorer: { kind: contains }
 concurrency: ${lanes}
 `);
+  }
+}
+
+/** Workers end by themselves once their batch is drained; their time counts for the server when it has seen their end. */
+async function reaped(workers: readonly number[]): Promise<void> {
+  for (let tries = 0; workers.some(alive); tries++) {
+    if (tries > 400) throw new Error('the workers did not end');
+    await delay(50);
   }
 }

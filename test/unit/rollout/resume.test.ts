@@ -153,7 +153,7 @@ describe('a resumed rollout', () => {
     for (const [effect, how, waits] of [['irreversible', 'fresh', true], ['pure', 'fresh', false], ['pure', 'resumed', true]] as const) {
       const tools = new ScriptedTools({ pay: { effect, run: () => 'paid' } });
       const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'pay' }] }, { text: '42' }]), job: { how } });
-      const stored = deferred<void>();
+      const stored = deferred<undefined>();
       let asked = 0;
       one.recorder.flushed = () => {
         asked++;
@@ -166,7 +166,7 @@ describe('a resumed rollout', () => {
         await one.recorder.when((event) => event.kind === 'tool.start');
         await new Promise((resolve) => setImmediate(resolve));
         assert.equal(tools.calls.length, 0);
-        stored.resolve();
+        stored.resolve(undefined);
       }
       await running;
       assert.deepEqual([asked, tools.calls.length], [waits ? 1 : 0, 1], `${effect}, ${how}`);
