@@ -11,19 +11,20 @@ import { spawnSync } from 'node:child_process';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { root } from './bundles.ts';
-import { missingKit } from './kits.ts';
+import { KITS, missingKit } from './kits.ts';
 
 /** Suites of `npm test`, in order. */
 const ALWAYS = ['unit', 'contract', 'process'] as const;
 /** Files of one suite that may run at once: process tests start several processes each. */
 const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, process: 2 };
-const FILE_TIMEOUT_MS = 10 * 60_000;
+/** A kit may have to install and make its counterpart first. */
+const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 
 interface Count { passed: number; failed: number; skipped: number }
 
 async function runSuite(name: string, files: string[]): Promise<Count> {
   const count: Count = { passed: 0, failed: 0, skipped: 0 };
-  const stream = run({ files, concurrency: CONCURRENCY[name] ?? 1, timeout: FILE_TIMEOUT_MS, cwd: root, execArgv: ['--disable-warning=ExperimentalWarning'] });
+  const stream = run({ files, concurrency: CONCURRENCY[name] ?? 1, timeout: Object.hasOwn(KITS, name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: ['--disable-warning=ExperimentalWarning'] });
   stream.on('test:pass', (event) => {
     if (event.details.type === 'suite') return;
     if (event.skip !== undefined && event.skip !== false) count.skipped += 1;

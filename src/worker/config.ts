@@ -23,6 +23,8 @@ export const workerConfig = z.object({
   reconnect_seconds: z.number().positive().optional(),
   /** How long the server may be silent before no new effect is started. Absent: 20 s, safely within a lease. */
   fence_seconds: z.number().positive().optional(),
+  /** The worker leads a process group of its own: what its tools started in it ends with it. */
+  own_group: z.boolean().optional(),
   /** Names of environment variables that tools may see beside the usual harmless ones. */
   pass_env: z.array(z.string()).optional(),
 });

@@ -37,8 +37,11 @@ export type WorkerEnd =
 export interface RunningWorker {
   /** Resolves when it has nothing to do any more; nothing is cleaned up yet. */
   readonly ended: Promise<WorkerEnd>;
-  /** Ends everything: what rollouts wrote is stored if that takes no longer than a second, tools and their processes end. */
-  close(end: WorkerEnd): Promise<void>;
+  /**
+   * Ends everything: what rollouts wrote is stored if that takes no longer than a second, tools and their processes
+   * end. False: a tool did not let go of its thread, and so will not let the process exit.
+   */
+  close(end: WorkerEnd): Promise<boolean>;
 }
 
 export interface WorkerOptions {
@@ -56,6 +59,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const reaper = new Reaper();
   reaper.addFolder(folder);
+  if (config.own_group === true) reaper.add(process.pid);
 
   const life = new AbortController();
   const address = new ServerAddress(config.server, config.discovery);
@@ -109,16 +113,19 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   return {
     ended: ended.promise,
     close: async (end) => {
-      const late = new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref());
+      const late = new Promise<'late'>((resolve) => setTimeout(resolve, FLUSH_MS, 'late').unref());
       await Promise.race([pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'), late]);
       await session.bye(BYE_MS);
       life.abort();
       reports.close();
       flusher.close();
       gate.close();
-      const closing = await Promise.allSettled([api.close(), connections.close(), Promise.race([pools.close(), late])]);
+      const closing = await Promise.allSettled([Promise.race([pools.close(), late]), api.close(), connections.close()]);
       for (const result of closing) if (result.status === 'rejected') options.log(errorText(result.reason));
-      await reaper.close(REAPER_MS);
+      const let_go = closing[0].status === 'fulfilled' && closing[0].value !== 'late';
+      // It ends this process's own group, when there is one, once this process is gone.
+      if (config.own_group !== true) await reaper.close(REAPER_MS);
+      return let_go;
     },
   };
 }

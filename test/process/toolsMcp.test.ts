@@ -172,7 +172,7 @@ describe('a server that cannot be had is told at open', () => {
     const tools = await openTools([stdio('everything', ['stdio'], { shared: true })], bench.environment);
     assert.equal((await callTool(tools, 'echo', { message: 'hi' })).response, 'Echo: hi');
     await tools.close();
-    await bench.environment.pools.connections.close();
+    await (await bench.environment.pools.connections()).close();
     assert.equal(bench.groups.size, 0);
   });
   it('it exits at once', () => refused(command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']), 'unavailable', /exited with code 4; its last lines were:\nno key$/));

@@ -1,0 +1,126 @@
+/** Tools that do everything wrong, in a batch of the command line: each fails alone, with its class, and all attempts go on. */
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { EventData, TraceEvent } from '../../src/trace/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { alive, gone, root } from '../support/cli.ts';
+import { ADD, WorkspaceBench } from '../support/workspace.ts';
+
+type End = EventData['tool.end'];
+
+/** By task: the call, and how it ends. */
+const HOSTILE: Readonly<Record<string, readonly [call: string, expected: (end: End, events: readonly TraceEvent[]) => void]>> = {
+  throws: ['throws {"text": "hey"}', failed('tool_error', /^it broke: hey$/)],
+  hangs: ['waits', failed('timeout', /^waits did not end within 1 s\.$/)],
+  loops: ['loops', failed('timeout', /^loops did not end within 1 s\.$/)],
+  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end|timeout/)],
+  exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
+  kills: ['kills', failed('tool_error', /process\.kill on its own process/)],
+  cycle: ['cycle', failed('tool_error', /contains itself/)],
+  late: ['late_throw', failed('tool_error', /^too late \(thrown outside of its promise/)],
+  leaks: ['leaks', failed('tool_error', /more than its \d+ MB of memory/)],
+  large: ['large {"chars": 100000000}', given((end) => {
+    assert.deepEqual([end.cut, end.result], [100_000_000 - 1024 * 1024, { $blob: end.result?.$blob, bytes: 64 * 1024 * 1024, media: 'text/plain', head: 'y'.repeat(1024) }]);
+  })],
+  unknown: ['no_such_tool', failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: fine, /)],
+  misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
+  fine: ['fine {"a": 40}', given(() => undefined)],
+};
+
+function failed(errorClass: string, message: RegExp): (end: End) => void {
+  return (end) => {
+    assert.deepEqual([end.status, end.error?.class], ['error', errorClass], end.error?.message);
+    assert.match(end.error?.message ?? '', message);
+  };
+}
+
+function given(check: (end: End) => void): (end: End) => void {
+  return (end) => {
+    assert.equal(end.status, 'ok', end.error?.message);
+    check(end);
+  };
+}
+
+describe('a batch whose tools', () => {
+  let bench: WorkspaceBench;
+  before(() => {
+    bench = new WorkspaceBench();
+    bench.write('hostile.ts', '');
+    for (const name of ['hostile', 'deadly']) copyFileSync(path.join(root, 'test', 'fixtures', 'tools', `${name}.ts`), path.join(bench.work, `${name}.ts`));
+  });
+  after(() => bench.close());
+
+  const ended = (events: readonly TraceEvent[]): EventData['rollout.end'] => {
+    const end = events.at(-1);
+    assert.ok(end?.kind === 'rollout.end');
+    return end.data;
+  };
+  const lines = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  const byTask = (rows: readonly RolloutRow[]): Map<string, RolloutRow> => new Map(rows.map((row) => [row.task, row]));
+
+  it('do everything wrong loses nothing: each call ends with its class, every attempt with its answer', async () => {
+    const file = bench.batch('hostile', {
+      // Answers of 64 MB go back to no model.
+      model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tool_seconds: 1, tokens: 1G }\n',
+      tasks: Object.fromEntries(Object.entries(HOSTILE).map(([task, [call]]) => [task, `call ${call}\nanswer 42`])),
+    });
+    const { code, report, stderr } = await bench.runBatch(file);
+    assert.deepEqual([code, report.passed, report.attempts], [0, Object.keys(HOSTILE).length, Object.keys(HOSTILE).length], stderr);
+    const rows = await bench.rows(report.batch);
+    await Promise.all(rows.map(async (row) => {
+      const events = await bench.events(row.rollout);
+      const end = events.find((event) => event.kind === 'tool.end');
+      assert.ok(end?.kind === 'tool.end', row.task);
+      HOSTILE[row.task]?.[1](end.data, events);
+    }));
+  });
+
+  it('kill their worker: tried again as often as the batch says, then lost; all others are finished', async () => {
+    const log = bench.path('kills.txt');
+    const file = bench.batch('deadly', {
+      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]', batch: 'retry: { infrastructure: 1 }\n',
+      tasks: { kills: `call kills_worker ${JSON.stringify({ log })}\nanswer 42`, slow: 'call slow {"ms": 1500}\nanswer 42', one: ADD, two: ADD },
+    });
+    const { code, report, stderr } = await bench.runBatch(file);
+    assert.deepEqual([code, report.passed, report.infrastructure, report.open], [3, 3, 1, 0], stderr);
+    assert.match(stderr, /^1 attempt was lost to infrastructure: Its worker was lost in a call of kills_worker, which cannot be taken back and may have happened\. /m);
+    const row = byTask(await bench.rows(report.batch)).get('kills');
+    assert.deepEqual([row?.try, row?.progress.status], [2, 'infrastructure']);
+    // Made once in each try, and never twice in one.
+    assert.equal(lines(log).length, 2);
+    const events = await bench.events(row?.rollout ?? '');
+    assert.deepEqual(events.filter((event) => event.kind === 'tool.start').length, 1);
+    assert.equal(ended(events).error?.class, 'infrastructure');
+  });
+
+  it('kill their worker and may be made again: given up once three workers were lost in the same call', async () => {
+    const log = bench.path('pure-kills.txt');
+    const file = bench.batch('purely', {
+      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]', batch: 'retry: { infrastructure: 0 }\n',
+      tasks: { kills: `call kills_worker_purely ${JSON.stringify({ log })}\nanswer 42`, one: ADD },
+    });
+    const { code, report, stderr } = await bench.runBatch(file);
+    assert.deepEqual([code, report.passed, report.infrastructure], [3, 1, 1], stderr);
+    assert.match(stderr, /^1 attempt was lost to infrastructure: Each worker that made the call of kills_worker_purely was lost in it/m);
+    assert.ok(lines(log).length <= 4, `${lines(log).length} workers`);
+  });
+
+  it('block their thread in a process that never ends: a time-out, and nothing is left', async () => {
+    const log = bench.path('blocks.txt');
+    const file = bench.batch('blocks', {
+      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]', agent: 'limits: { tool_seconds: 1 }\n',
+      tasks: { blocks: `call blocks ${JSON.stringify({ log })}\nanswer 42`, one: ADD },
+    });
+    const { code, report, stderr } = await bench.runBatch(file);
+    assert.deepEqual([code, report.passed], [0, 2], stderr);
+    const row = byTask(await bench.rows(report.batch)).get('blocks');
+    const end = (await bench.events(row?.rollout ?? '')).find((event) => event.kind === 'tool.end');
+    assert.equal(end?.kind === 'tool.end' && end.data.error?.class, 'timeout');
+    const [worker, child] = [Number(row?.worker?.replace('local-', '')), Number(lines(log)[0])];
+    assert.ok(await gone(worker, 15_000), 'the worker has ended');
+    assert.ok(await gone(child, 5_000), 'and so has what its tool started');
+    assert.ok(!alive(child));
+  });
+});
