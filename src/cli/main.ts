@@ -57,7 +57,9 @@ async function main(argv: readonly string[]): Promise<number> {
       const told = StudioError.is(error) ? { code: error.code, message: error.message, mend: error.mend, details: error.details } : { code: 'internal', message: errorText(error) };
       process.stdout.write(`${JSON.stringify({ error: told })}\n`);
     }
-    process.stderr.write(`rollout: ${cancelled ? 'interrupted' : errorText(error)}\n`);
+    // Problems of files begin with their place, so that terminals and editors can follow them.
+    const prefix = StudioError.is(error, 'config') && !cancelled ? '' : 'rollout: ';
+    process.stderr.write(`${prefix}${cancelled ? 'interrupted' : errorText(error)}\n`);
     if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined) process.stderr.write(`${error.stack ?? ''}\n`);
     return cancelled ? 130 : exitCodeOf(error);
   }

@@ -11,7 +11,7 @@ import { startWorker } from './worker.ts';
 /** A worker that was told to stop is gone by then, whatever its tools do. */
 const STOP_MS = 1_900;
 
-async function main(): Promise<number> {
+async function main(): Promise<void> {
   const config = await readWorkerConfig(process.argv[2], process.stdin);
   const log = (text: string): void => void process.stderr.write(`${new Date().toISOString()} ${config.worker}: ${text}\n`);
   const worker = await startWorker(config, { createRollout: (job, ports) => new Rollout(job, ports), log });
@@ -21,9 +21,14 @@ async function main(): Promise<number> {
   const end = await Promise.race([worker.ended, stopped]);
   const code = end.why === 'gone' ? 3 : 0;
   if (end.why === 'gone') log(errorText(end.error));
-  setTimeout(() => process.exit(code), STOP_MS).unref();
-  await worker.close(end);
-  return code;
+  setTimeout(() => leave(code, false), STOP_MS);
+  leave(code, await worker.close(end));
+}
+
+/** `letGo`: every thread has ended. An exit waits for them all, so with one that is blocked for ever it never comes. */
+function leave(code: number, letGo: boolean): void {
+  if (letGo) process.exit(code);
+  else process.kill(process.pid, 'SIGKILL');
 }
 
 // The server that read them may be gone.
@@ -37,10 +42,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(`${errorText(error)}\n`);
-    process.exit(StudioError.is(error, 'usage') ? 2 : 3);
-  },
-);
+main().catch((error: unknown) => {
+  process.stderr.write(`${errorText(error)}\n`);
+  process.exit(StudioError.is(error, 'usage') ? 2 : 3);
+});

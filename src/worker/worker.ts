@@ -113,7 +113,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   return {
     ended: ended.promise,
     close: async (end) => {
-      const late = new Promise<'late'>((resolve) => setTimeout(resolve, FLUSH_MS, 'late').unref());
+      const late = new Promise<'late'>((resolve) => setTimeout(resolve, FLUSH_MS, 'late'));
       await Promise.race([pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'), late]);
       await session.bye(BYE_MS);
       life.abort();
@@ -122,10 +122,10 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       gate.close();
       const closing = await Promise.allSettled([Promise.race([pools.close(), late]), api.close(), connections.close()]);
       for (const result of closing) if (result.status === 'rejected') options.log(errorText(result.reason));
-      const let_go = closing[0].status === 'fulfilled' && closing[0].value !== 'late';
-      // It ends this process's own group, when there is one, once this process is gone.
+      // Of a group of its own it can end what is left only once this process is gone.
       if (config.own_group !== true) await reaper.close(REAPER_MS);
-      return let_go;
+      const [threads] = closing;
+      return threads.status === 'fulfilled' && threads.value !== 'late';
     },
   };
 }

@@ -15,14 +15,15 @@ const HOSTILE: Readonly<Record<string, readonly [call: string, expected: (end: E
   throws: ['throws {"text": "hey"}', failed('tool_error', /^it broke: hey$/)],
   hangs: ['waits', failed('timeout', /^waits did not end within 1 s\.$/)],
   loops: ['loops', failed('timeout', /^loops did not end within 1 s\.$/)],
-  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end|timeout/)],
+  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end/)],
   exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
   kills: ['kills', failed('tool_error', /process\.kill on its own process/)],
   cycle: ['cycle', failed('tool_error', /contains itself/)],
   late: ['late_throw', failed('tool_error', /^too late \(thrown outside of its promise/)],
   leaks: ['leaks', failed('tool_error', /more than its \d+ MB of memory/)],
   large: ['large {"chars": 100000000}', given((end) => {
-    assert.deepEqual([end.cut, end.result], [100_000_000 - 1024 * 1024, { $blob: end.result?.$blob, bytes: 64 * 1024 * 1024, media: 'text/plain', head: 'y'.repeat(1024) }]);
+    assert.equal(end.cut, 100_000_000 - 1024 * 1024);
+    assert.partialDeepStrictEqual(end.result, { bytes: 64 * 1024 * 1024, media: 'text/plain', head: 'y'.repeat(1024) });
   })],
   unknown: ['no_such_tool', failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: fine, /)],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
@@ -64,6 +65,7 @@ describe('a batch whose tools', () => {
     const file = bench.batch('hostile', {
       // Answers of 64 MB go back to no model.
       model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tool_seconds: 1, tokens: 1G }\n',
+      batch: 'concurrency: 4\n', // with a thread for each
       tasks: Object.fromEntries(Object.entries(HOSTILE).map(([task, [call]]) => [task, `call ${call}\nanswer 42`])),
     });
     const { code, report, stderr } = await bench.runBatch(file);

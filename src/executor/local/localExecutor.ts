@@ -113,8 +113,9 @@ export class LocalExecutor implements Executor {
     const secrets = await host.secrets(batch.id);
     for (let count = batch.workers.size + others; count < wanted; count++) {
       if (this.#hasEnded(batch)) return;
-      const worker = new WorkerProcess(command, logFile, (name) => ({
+      const worker = new WorkerProcess(command, logFile, (name, ownGroup) => ({
         server: host.url, token: host.token(batch.id), batch: batch.id, worker: name, slots, work: workFolder(work, name),
+        own_group: ownGroup,
         ...(discovery === undefined ? {} : { discovery }),
         ...(secrets === undefined ? {} : { secrets }),
       }));

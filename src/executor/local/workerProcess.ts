@@ -4,6 +4,8 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { WorkerConfig } from '../../worker/config.ts';
 
+/** Windows has no process groups, and would open a console. */
+const OWN_GROUP = process.platform !== 'win32';
 /** A log file that got longer begins anew. */
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
@@ -25,13 +27,14 @@ export class WorkerProcess {
   readonly startedAt: number = performance.now();
   readonly #child: ChildProcess;
 
-  /** `configure` gets the worker's name. */
-  constructor(command: WorkerCommand, logFile: string, configure: (name: string) => WorkerConfig) {
+  /** `configure` gets the worker's name, and whether it leads a process group. */
+  constructor(command: WorkerCommand, logFile: string, configure: (name: string, ownGroup: boolean) => WorkerConfig) {
     const log = openLog(logFile);
     try {
       this.#child = spawn(command.file, [...command.args], {
         stdio: ['pipe', log, log],
         windowsHide: true,
+        detached: OWN_GROUP,
         // Under VS Code, execPath is Electron: this makes it a plain Node.
         env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
       });
@@ -42,7 +45,7 @@ export class WorkerProcess {
     this.ended = endOf(this.#child);
     // A worker that ends before it read its configuration is told by its exit.
     this.#child.stdin?.on('error', () => undefined);
-    this.#child.stdin?.end(JSON.stringify(configure(this.name)));
+    this.#child.stdin?.end(JSON.stringify(configure(this.name, OWN_GROUP)));
   }
 
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
