@@ -70,7 +70,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const gate = new PermitGate();
   const connections = new ModelConnections();
   const secrets = await readSecrets(config.secrets);
-  const pools = createToolPools({ directory: path.join(folder, 'bundles'), env: allowedEnvironment(process.env, config.pass_env), processGroups: reaper });
+  const pools = createToolPools({ directory: path.join(folder, 'bundles'), env: allowedEnvironment(process.env, config.pass_env), processGroups: reaper, onStuck: options.log });
   const ended = Promise.withResolvers<WorkerEnd>();
 
   // The session, the pool and the slots know each other; none of them is asked for anything before all are there.

@@ -13,8 +13,6 @@ type End = EventData['tool.end'];
 /** By task: the call, and how it ends. */
 const HOSTILE: Readonly<Record<string, readonly [call: string, expected: (end: End, events: readonly TraceEvent[]) => void]>> = {
   throws: ['throws {"text": "hey"}', failed('tool_error', /^it broke: hey$/)],
-  hangs: ['waits', failed('timeout', /^waits did not end within 1 s\.$/)],
-  loops: ['loops', failed('timeout', /^loops did not end within 1 s\.$/)],
   prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end/)],
   exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
   kills: ['kills', failed('tool_error', /process\.kill on its own process/)],
@@ -25,7 +23,7 @@ const HOSTILE: Readonly<Record<string, readonly [call: string, expected: (end: E
     assert.equal(end.cut, 100_000_000 - 1024 * 1024);
     assert.partialDeepStrictEqual(end.result, { bytes: 64 * 1024 * 1024, media: 'text/plain', head: 'y'.repeat(1024) });
   })],
-  unknown: ['no_such_tool', failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: fine, /)],
+  unknown: ['no_such_tool', failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: cycle, exits, fine, /)],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
   fine: ['fine {"a": 40}', given(() => undefined)],
 };
@@ -64,8 +62,7 @@ describe('a batch whose tools', () => {
   it('do everything wrong loses nothing: each call ends with its class, every attempt with its answer', async () => {
     const file = bench.batch('hostile', {
       // Answers of 64 MB go back to no model.
-      model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tool_seconds: 1, tokens: 1G }\n',
-      batch: 'concurrency: 4\n', // with a thread for each
+      model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tokens: 1G }\n',
       tasks: Object.fromEntries(Object.entries(HOSTILE).map(([task, [call]]) => [task, `call ${call}\nanswer 42`])),
     });
     const { code, report, stderr } = await bench.runBatch(file);
@@ -77,6 +74,26 @@ describe('a batch whose tools', () => {
       assert.ok(end?.kind === 'tool.end', row.task);
       HOSTILE[row.task]?.[1](end.data, events);
     }));
+  });
+
+  it('give 20 MB, asked by a task of 5 MB: both are kept whole, apart from the events', async () => {
+    const text = `${'A long story. '.repeat(375_000)}\ncall large {"chars": 20000000}\nanswer 42`;
+    const file = bench.batch('huge', {
+      model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tokens: 1G }\n', tasks: { huge: text },
+    });
+    const { code, report, stderr } = await bench.runBatch(file);
+    assert.deepEqual([code, report.passed], [0, 1], stderr);
+    const [row] = await bench.rows(report.batch);
+    const connection = await connect({ store: bench.store });
+    const stored = (await Array.fromAsync(connection.api.allEvents(row?.rollout ?? ''))).flat();
+    assert.ok(JSON.stringify(stored).length < 100_000, 'the events themselves stay small');
+    const end = stored.find((event) => event.kind === 'tool.end');
+    assert.ok(end?.kind === 'tool.end' && isBlobRef(end.data.result));
+    assert.equal(Buffer.from(await connection.api.getBlob(end.data.result.$blob)).toString(), 'y'.repeat(20_000_000));
+    const shown = await bench.events(row?.rollout ?? '');
+    const asked = shown.find((event) => event.kind === 'message' && event.data.role === 'user');
+    assert.ok(asked?.kind === 'message');
+    assert.deepEqual(asked.data.parts, [{ type: 'text', content: text }]);
   });
 
   it('kill their worker: tried again as often as the batch says, then lost; all others are finished', async () => {
@@ -109,18 +126,21 @@ describe('a batch whose tools', () => {
     assert.ok(lines(log).length <= 4, `${lines(log).length} workers`);
   });
 
-  it('block their thread in a process that never ends: a time-out, and nothing is left', async () => {
+  it('hang, loop or block for ever: a time-out each, and nothing is left', async () => {
     const log = bench.path('blocks.txt');
     const file = bench.batch('blocks', {
-      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]', agent: 'limits: { tool_seconds: 1 }\n',
-      tasks: { blocks: `call blocks ${JSON.stringify({ log })}\nanswer 42`, one: ADD },
+      tools: '[{ module: deadly.ts }, { module: hostile.ts }, { builtin: [calculator] }]', agent: 'limits: { tool_seconds: 1 }\n',
+      tasks: { blocks: `call blocks ${JSON.stringify({ log })}\nanswer 42`, loops: 'call loops\nanswer 42', waits: 'call waits\nanswer 42', one: ADD },
     });
     const { code, report, stderr } = await bench.runBatch(file);
-    assert.deepEqual([code, report.passed], [0, 2], stderr);
-    const row = byTask(await bench.rows(report.batch)).get('blocks');
-    const end = (await bench.events(row?.rollout ?? '')).find((event) => event.kind === 'tool.end');
-    assert.equal(end?.kind === 'tool.end' && end.data.error?.class, 'timeout');
-    const [worker, child] = [Number(row?.worker?.replace('local-', '')), Number(lines(log)[0])];
+    assert.deepEqual([code, report.passed], [0, 4], stderr);
+    const rows = byTask(await bench.rows(report.batch));
+    for (const name of ['blocks', 'loops', 'waits']) {
+      const end = (await bench.events(rows.get(name)?.rollout ?? '')).find((event) => event.kind === 'tool.end');
+      assert.ok(end?.kind === 'tool.end');
+      assert.deepEqual(end.data.error, { class: 'timeout', message: `${name} did not end within 1 s.` });
+    }
+    const [worker, child] = [Number(rows.get('blocks')?.worker?.replace('local-', '')), Number(lines(log)[0])];
     assert.ok(await gone(worker, 15_000), 'the worker has ended');
     assert.ok(await gone(child, 5_000), 'and so has what its tool started');
     assert.ok(!alive(child));

@@ -29,6 +29,8 @@ export class ModulePools {
   /** Half of the cores go on with what runs: short sessions give threads back before many more are started. */
   readonly #starts = new Starts(Math.max(1, Math.floor(availableParallelism() / 2)));
   readonly #pools = new Map<string, Promise<ModulePool>>();
+  /** Threads that have not ended, also those that no pool knows any more. */
+  readonly #living = new Set<Promise<void>>();
 
   constructor(options: ModulePoolsOptions) {
     this.#options = options;
@@ -48,10 +50,12 @@ export class ModulePools {
     return pool;
   }
 
+  /** Ends every thread; resolves when none is left. One that is blocked for ever never ends. */
   async close(): Promise<void> {
     const opened = await Promise.allSettled(this.#pools.values());
     const pools = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     await Promise.all(pools.map((pool) => pool.close()));
+    await Promise.all(this.#living);
   }
 
   async #open(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
@@ -62,6 +66,10 @@ export class ModulePools {
       file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), mapper: new StackMapper(map, url),
       env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
       watch: this.#watch, starts: this.#starts, onStuck: (text) => { this.#options.onStuck(text); },
+      onStart: (gone) => {
+        this.#living.add(gone);
+        void gone.then(() => this.#living.delete(gone));
+      },
     });
   }
 

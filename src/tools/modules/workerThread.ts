@@ -75,12 +75,16 @@ export interface ThreadOptions extends ThreadStart {
   readonly mapper: StackMapper;
   /** Heap and buffers together. */
   readonly memoryMb: number;
+  /** Told of each thread; `gone` resolves when it has really ended. */
+  onStart(gone: Promise<void>): void;
   /** Told when a thread cannot be ended: its process is the only thing left to end. */
   onStuck(text: string): void;
 }
 
 /** V8's own limit, as a multiple of ours (memoryWatch.ts). */
 const HARD_LIMIT = 4;
+/** V8's own default is six times that for each thread. */
+const YOUNG_MB = 8;
 /** A thread that was told to end and has not after so long will not. */
 const STUCK_MS = 3000;
 /** How many ended operations are remembered for what they print too late. */
@@ -116,8 +120,12 @@ export class WorkerThread implements Watched {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // What the guards in the thread let through goes nowhere.
       stdin: false, stdout: true, stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: options.memoryMb * HARD_LIMIT },
+      // A small nursery: a worker has several threads, and what a call leaves behind is soon garbage.
+      resourceLimits: { maxOldGenerationSizeMb: options.memoryMb * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
     });
+    options.onStart(new Promise((resolve) => {
+      this.#worker.once('exit', () => { resolve(); });
+    }));
     this.#worker.stdout.resume();
     this.#worker.stderr.resume();
     this.loaded = this.#load.promise;
