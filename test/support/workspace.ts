@@ -1,6 +1,7 @@
 /** A small workspace for tests of the command line: agents on the demo model whose tasks say which tools to call. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { connect } from '../../src/client/connect.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Bench, type Ran } from './cli.ts';
@@ -67,9 +68,10 @@ export class WorkspaceBench extends Bench {
     return oneDocument<{ rollouts: RolloutRow[] }>(stdout, stderr).rollouts;
   }
 
+  /** The events of a rollout as they are stored: long values stand apart. */
   async events(rollout: string): Promise<TraceEvent[]> {
-    const { stdout, stderr } = await this.rollout(['show', rollout, '--json']);
-    return oneDocument<{ events: TraceEvent[] }>(stdout, stderr).events;
+    const { api } = await connect({ store: this.store });
+    return (await Array.fromAsync(api.allEvents(rollout))).flat();
   }
 }
 

@@ -1,4 +1,4 @@
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { int } from '../sql/row.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { AppendRequest, AppendResult } from '../store.ts';
@@ -104,7 +104,7 @@ export class Appender {
     }
     try {
       const row = await this.#sql.read((db) => db.get('SELECT last FROM rollout WHERE name = ?', request.rollout));
-      resolve({ ok: false, code: 'full', durable: row === undefined ? 0 : int(row, 'last'), message: error.message });
+      resolve({ ok: false, code: 'full', durable: row === undefined ? 0 : int(row, 'last'), message: errorText(error) });
     } catch {
       reject(error);
     }

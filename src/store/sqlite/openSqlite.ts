@@ -25,8 +25,10 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
     const file = path.join(folder, 'store.db');
     const writer = openDatabase(file, { readOnly: false });
     try {
-      // auto_vacuum must come before anything is written; the cache is 16 MB.
-      writer.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;');
+      // It must come before anything is written, and is itself a write.
+      if (writer.prepare('PRAGMA page_count').get()?.['page_count'] === 0) writer.exec('PRAGMA auto_vacuum = INCREMENTAL');
+      // The cache is 16 MB.
+      writer.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;');
       const reader = openDatabase(file, { readOnly: true });
       const sql = new SqliteSql(writer, reader, folder);
       try {

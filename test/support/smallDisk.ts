@@ -1,0 +1,52 @@
+/** A disk that fills up: a small tmpfs where this user may mount one, else a limit on the size of the server's files. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Bench } from './cli.ts';
+
+export interface SmallDisk {
+  /** Where the store goes. */
+  readonly store: string;
+  /** Starts the server that feels the limit, where the disk itself does not. */
+  start(): Promise<void>;
+  /** Now there is enough. */
+  makeRoom(): void;
+  close(): void;
+}
+
+const MB = 1024 * 1024;
+
+/** undefined: not on this machine, and why is in `why`. */
+export function smallDisk(bench: Bench, megabytes: number): SmallDisk | { readonly why: string } {
+  if (process.platform !== 'linux') return { why: 'only Linux can mount a small disk here' };
+  const folder = bench.path('small');
+  mkdirSync(folder);
+  if (ran('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'rollout-test', folder)) {
+    return {
+      store: path.join(folder, 'store'),
+      start: () => Promise.resolve(),
+      makeRoom: () => void ran('mount', '-o', 'remount,size=1g', folder),
+      close: () => void ran('umount', '-l', folder),
+    };
+  }
+  if (!ran('prlimit', '--version')) return { why: 'neither mount nor prlimit is allowed here' };
+  let pid = 0;
+  const store = path.join(folder, 'store');
+  return {
+    store,
+    async start() {
+      // The soft limit is the one that counts; up to the hard one it can be raised again.
+      const server = spawn('prlimit', [`--fsize=${megabytes * MB}:`, process.execPath, path.resolve(import.meta.dirname, '../../dist/server.mjs'), '--store', store], { stdio: ['ignore', 'pipe', 'ignore'] });
+      server.unref();
+      pid = server.pid ?? 0; // prlimit becomes the server
+      await once(server.stdout, 'data');
+    },
+    makeRoom: () => void ran('prlimit', '--pid', String(pid), '--fsize=unlimited:'),
+    close: () => undefined,
+  };
+}
+
+function ran(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
