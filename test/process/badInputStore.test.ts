@@ -38,7 +38,7 @@ async function fails(bench: WorkspaceBench, args: readonly string[], exit: numbe
 describe('a store', () => {
   it('on a full disk takes nothing and loses nothing; the run says so and goes on once there is room', async (test) => {
     const outer = new WorkspaceBench();
-    const disk = smallDisk(outer, 3);
+    const disk = smallDisk(outer, 2);
     if ('why' in disk) {
       await outer.close();
       test.skip(disk.why);
@@ -48,13 +48,13 @@ describe('a store', () => {
     try {
       await disk.start();
       const file = bench.batch('full', {
-        model: '{ endpoint: "demo:?context=100000000", name: demo }', agent: 'limits: { tokens: 1G, steps: 100 }\ncontext: { tool_result_tokens: 100000 }\n',
-        tools: '[{ module: text.ts }]', tasks: Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`t${n}`, `call text {"n": ${n}} times 30\nanswer 42`])),
+        model: '{ endpoint: "demo:?context=100000000", name: demo }', agent: 'limits: { tokens: 1G, steps: 100 }\ncontext: { tool_result_tokens: 10 }\n',
+        tools: '[{ module: text.ts }]', tasks: Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`t${n}`, `call text {"n": ${n}} times 12\nanswer 42`])),
       });
       bench.write('text.ts', `import { tool } from 'rollout-studio';
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-export const text = tool({ description: 'Gives text.', input: z.object({ n: z.number() }), effect: 'pure', run: () => randomBytes(22_000).toString('base64') });
+export const text = tool({ description: 'Gives text.', input: z.object({ n: z.number() }), effect: 'pure', run: () => randomBytes(45_000).toString('base64') });
 `);
       const running = bench.start(['run', file, '--json'], { cwd: bench.work });
       let [said, printed] = ['', ''];
@@ -78,7 +78,7 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       assert.deepEqual([report.passed, report.infrastructure, report.open], [4, 0, 0]);
       const after = await stored(bench, report.batch);
       for (const [rollout, events] of before) assert.deepEqual(after.get(rollout)?.slice(0, events.length), events, 'what was stored stays as it was');
-      assert.deepEqual([...after.values()].map((events) => events.filter((event) => event.kind === 'tool.end').length), [30, 30, 30, 30]);
+      assert.deepEqual([...after.values()].map((events) => events.filter((event) => event.kind === 'tool.end').length), [12, 12, 12, 12]);
       assert.ok((await bench.rows(report.batch)).every((row) => row.try === 1), 'nothing was tried again');
     } finally {
       const pid = bench.serverFile()?.pid;
