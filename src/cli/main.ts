@@ -26,6 +26,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
+// Progress that nobody reads any more stops nothing.
+process.stderr.on('error', () => undefined);
 
 process.exitCode = await main(process.argv.slice(2));
 

@@ -93,7 +93,7 @@ describe('SQLite store', () => {
     }
     assert.ok(durable > 0);
     await assert.rejects(store.blobs.put('0'.repeat(64), Buffer.alloc(0)), (error) => StudioError.is(error, 'usage'));
-    await assert.rejects(store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }), (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /gc/.test(error.mend ?? ''));
+    await assert.rejects(store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }), (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /room/.test(error.mend ?? ''));
     for (const { rollout } of [one!, two!]) {
       const { last } = (await store.rollout(rollout))!.row;
       assert.deepEqual(await eventsOf(store, rollout), logLines(1, last, 1000));

@@ -69,7 +69,7 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       // What was stored can be read, and what is asked now is refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>((await bench.rollout(['batches', '--json'])).stdout, '').batches;
       const before = await stored(bench, batch?.batch ?? '');
-      const refused = await bench.rollout(['run', file]);
+      const refused = await bench.rollout(['run', bench.batch('more', { tasks: { one: 'No room for this. '.repeat(200_000) } }), '--detach']);
       assert.equal(refused.code, 3, refused.stderr);
       assert.match(refused.stderr, /The disk below/);
       disk.makeRoom();
