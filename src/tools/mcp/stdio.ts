@@ -4,10 +4,10 @@ import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/client';
-import spawn from 'cross-spawn';
 import type { ProcessGroups } from '../environment.ts';
 import { LastLines } from '../processes/output.ts';
-import { killTree, OWN_GROUP } from '../processes/processTree.ts';
+import { killTree } from '../processes/processTree.ts';
+import { spawnGroup } from '../processes/spawnGroup.ts';
 
 export interface StdioServer {
   readonly command: string;
@@ -67,19 +67,17 @@ export class StdioTransport implements Transport {
 
   start(): Promise<void> {
     const { command, args, env, cwd } = this.#server;
-    const child = spawn(command, [...args], { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: OWN_GROUP, windowsHide: true });
+    const child = spawnGroup({ file: command, args, cwd, env }, this.#groups);
     this.#child = child;
-    const { pid } = child;
-    if (pid !== undefined) this.#groups.add(pid);
     const decoder = new StringDecoder('utf8');
-    child.stderr?.on('data', (chunk: Buffer) => {
+    child.stderr.on('data', (chunk: Buffer) => {
       const text = decoder.write(chunk);
       this.#lines.push(text);
       this.#onStderr(text);
     });
-    child.stdout?.on('data', (chunk: Buffer) => { this.#read(chunk); });
+    child.stdout.on('data', (chunk: Buffer) => { this.#read(chunk); });
     // A pipe to a dead server: its exit says the same.
-    child.stdin?.on('error', () => undefined);
+    child.stdin.on('error', () => undefined);
     this.#exited = new Promise((resolve) => {
       let how = '';
       const done = (): void => {

@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
 import type { ProcessGroups } from '../environment.ts';
 import { Output } from './output.ts';
-import { killTree, OWN_GROUP } from './processTree.ts';
+import { killTree } from './processTree.ts';
+import { spawnGroup } from './spawnGroup.ts';
 
 export interface ProcessRequest {
   readonly file: string;
@@ -40,12 +40,8 @@ const DRAIN_MS = 200;
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   const { signal, processGroups } = request;
   if (signal.aborted) throw abortedError(signal);
-  const child = spawn(request.file, [...request.args], {
-    cwd: request.cwd, env: { ...request.env }, stdio: ['pipe', 'pipe', 'pipe'], detached: OWN_GROUP, windowsHide: true,
-    ...(request.verbatim === true ? { windowsVerbatimArguments: true } : {}),
-  });
+  const child = spawnGroup(request, processGroups);
   const { pid } = child;
-  if (pid !== undefined) processGroups.add(pid);
   const output = new Output();
   child.stdout.on('data', (chunk: Buffer) => { output.push(chunk); });
   child.stderr.on('data', (chunk: Buffer) => { output.push(chunk); });
