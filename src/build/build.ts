@@ -2,14 +2,21 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { nodeBuild, root } from './bundles.ts';
+import { allBuilds, root } from './bundles.ts';
 
 const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
-const { metafile } = await build({ ...nodeBuild(manifest.version), metafile: true });
+const builds = await Promise.allSettled(allBuilds(manifest.version).map((options) => build({ ...options, metafile: true })));
+// esbuild has said what is wrong; what could be built is there.
+if (builds.some((done) => done.status === 'rejected')) process.exit(1);
 
-// What an earlier build left goes only now, so that a failed build leaves the last good one.
-const made = new Set(Object.keys(metafile.outputs).map((file) => path.join(root, file)));
-for (const entry of readdirSync(path.join(root, 'dist'), { recursive: true, withFileTypes: true })) {
+// What an earlier build left goes only now, so that a failed build leaves the last good one. What packaging made stays.
+const outputs = builds.flatMap((done) => (done.status === 'fulfilled' ? Object.keys(done.value.metafile.outputs) : []));
+const made = new Set(outputs.map((file) => path.join(root, file)));
+const dist = path.join(root, 'dist');
+for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
   const file = path.join(entry.parentPath, entry.name);
-  if (entry.isFile() && entry.name !== '.stamp' && !made.has(file)) rmSync(file);
+  if (!entry.isFile() || made.has(file)) continue;
+  const place = path.relative(dist, file).split(path.sep);
+  if (place[0] === '.stamp' || place[0] === '.stage' || place[0]?.endsWith('.vsix') === true) continue;
+  rmSync(file);
 }

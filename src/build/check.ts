@@ -2,8 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { root } from './bundles.ts';
-import { brokenImports } from './imports.ts';
-import { packageProblems } from './packageContents.ts';
+import { brokenImports } from './checks/imports.ts';
+import { staleManifest } from './manifest.ts';
+import { packageProblems } from './checks/packageContents.ts';
 import { staleSchemas } from './schemas.ts';
 
 const bin = (name: string, file: string): string => path.join(root, 'node_modules', name, file);
@@ -18,11 +19,14 @@ function reports(problems: readonly string[]): boolean {
   return problems.length === 0;
 }
 
+/** What runs in Node; what runs in a page; the tests that look into a page. */
+const PROJECTS = ['.', 'webview', 'test/webview'];
+
 const CHECKS: readonly (readonly [string, () => boolean])[] = [
-  ['types', () => runs(bin('typescript', 'bin/tsc'), ['-p', '.'])],
-  ['lint', () => runs(bin('eslint', 'bin/eslint.js'), ['--config', 'src/build/eslint.config.js', '--max-warnings', '0', 'src', 'test'])],
+  ['types', () => PROJECTS.filter((project) => !runs(bin('typescript', 'bin/tsc'), ['-p', project])).length === 0],
+  ['lint', () => runs(bin('eslint', 'bin/eslint.js'), ['--config', 'src/build/eslint.config.js', '--max-warnings', '0', 'src', 'webview', 'test'])],
   ['import rules', () => reports(brokenImports(root))],
-  ['generated files', () => reports(staleSchemas(root))],
+  ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root)])],
   ['package contents', () => reports(packageProblems(root))],
 ];
 

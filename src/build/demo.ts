@@ -1,29 +1,51 @@
 /**
  * `npm run demo`: the main job on the embedded defaults. Makes the sample workspace, runs its batch through the real
- * server, workers, world and scorer, prints the report, and shows one attempt.
+ * server, workers, world and scorer, prints the report, shows one attempt, and on a terminal serves the viewer with
+ * the batch until Ctrl-C. `--no-serve` leaves the viewer out.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { root } from './bundles.ts';
 
+const { values } = parseArgs({ options: { serve: { type: 'boolean', default: process.stdout.isTTY } }, allowNegative: true });
 const cli = path.join(root, 'dist', 'cli.mjs');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-demo-'));
 const workspace = path.join(folder, 'workspace');
 const store = path.join(folder, 'store');
 
+function argvOf(args: readonly string[]): string[] {
+  return ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', store];
+}
+
 /** Runs the command line; its end ends the demo when it failed. */
 function rollout(args: readonly string[], capture = false): string {
   if (!capture) console.log(`\n$ rollout ${args.join(' ')}`);
-  const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', store], {
-    cwd: workspace.length > 0 && args[0] !== 'init' ? workspace : folder,
+  const done = spawnSync(process.execPath, argvOf(args), {
+    cwd: args[0] === 'init' ? folder : workspace,
     stdio: ['inherit', capture ? 'pipe' : 'inherit', 'inherit'],
     encoding: 'utf8',
   });
   if (done.status !== 0) process.exit(done.status ?? 3);
   return done.stdout;
+}
+
+/** Serves the viewer until it is interrupted. */
+async function serveViewer(batch: string): Promise<void> {
+  console.log(`\n$ rollout view ${batch}`);
+  const viewer = spawn(process.execPath, argvOf(['view', batch]), { cwd: workspace, stdio: 'inherit' });
+  // A terminal's Ctrl-C reaches the viewer by itself; a signal sent to us alone is passed on.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (signal === 'SIGTERM' || !process.stdin.isTTY) viewer.kill(signal);
+    });
+  }
+  const [code] = (await once(viewer, 'exit')) as [number | null]; // what a process gives
+  process.exitCode = code ?? 3;
 }
 
 rollout(['init', workspace]);
@@ -38,4 +60,6 @@ The answers came from the embedded demo model: a program with rules and seeded m
 workspace  ${workspace}
 store      ${store}
 next       npm run -s rollout -- batches --store ${store}
-           npm run -s rollout -- show ${batch}/${task.id}/2 --store ${store}`);
+           npm run -s rollout -- show ${batch}/${task.id}/2 --store ${store}
+           npm run -s rollout -- view ${batch} --store ${store}`);
+if (values.serve) await serveViewer(batch);

@@ -2,10 +2,10 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'test/fixtures/**', 'media/**', '**/*.mjs', 'src/build/eslint.config.js'] },
+  { ignores: ['dist/**', 'node_modules/**', 'test/fixtures/**', 'test/.out/**', '**/*.d.ts', 'media/**', '**/*.mjs', 'src/build/eslint.config.js'] },
   tseslint.configs.strictTypeChecked,
   {
-    languageOptions: { parserOptions: { project: ['./tsconfig.json'], tsconfigRootDir: `${import.meta.dirname}/../..` } },
+    languageOptions: { parserOptions: { project: ['./tsconfig.json', './webview/tsconfig.json', './test/webview/tsconfig.json'], tsconfigRootDir: `${import.meta.dirname}/../..` } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       'no-empty': ['error', { allowEmptyCatch: false }],
@@ -26,7 +26,11 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['**/*.tsx'],
+    rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' }, // a component gives what is drawn
+  },
+  {
+    files: ['test/**/*.ts', 'test/**/*.tsx'],
     rules: {
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unnecessary-type-parameters': 'off', // readers of JSON name what they expect

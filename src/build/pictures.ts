@@ -1,9 +1,16 @@
-/** `npm run pictures`: the README's pictures, taken from the running product (the demo's own output) as SVG. */
-import { spawnSync } from 'node:child_process';
+/**
+ * `npm run pictures`: the README's pictures, taken from the running product: the demo's own output as SVG, both pages
+ * in the four themes as PNG.
+ */
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { chromium, type Browser } from 'playwright-core';
+import { z } from 'zod';
 import { root } from './bundles.ts';
+import { findProgram, installPrograms } from './system/programs.ts';
 
 const COLUMNS = 100;
 const CHARACTER = 8.4;
@@ -12,6 +19,10 @@ const MARGIN = 18;
 const COLOURS: readonly (readonly [RegExp, string])[] = [
   [/●|✓/g, '#4ec9a0'], [/✗/g, '#f48771'], [/⚠|◐/g, '#e2c08d'], [/▓/g, '#4fa3ff'], [/^(\$ .*|step \d+ .*|end ──.*)$/g, '#9cdcfe'],
 ];
+
+/** As VS Code names its themes to a webview. */
+const THEMES = { dark: 'vscode-dark', light: 'vscode-light', hc: 'vscode-high-contrast', 'hc-light': 'vscode-high-contrast-light' } as const;
+const VIEWPORT = { width: 1280, height: 800 };
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-pictures-'));
 const workspace = path.join(folder, 'workspace');
@@ -28,8 +39,55 @@ try {
   const report = cli(['run', 'batches/desk.batch.yaml']);
   write('run', `$ rollout run batches/desk.batch.yaml\n${report}\n\n$ rollout show last\n${cli(['show', 'last'])}`);
   write('show', `$ rollout show last/renew-one/1\n${cli(['show', 'last/renew-one/1'])}`);
+  await pages();
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+}
+
+/** The batch, and an attempt of it that failed. */
+async function pages(): Promise<void> {
+  const missing = installPrograms(['chromium']);
+  if (missing !== undefined) throw new Error(missing);
+  const executablePath = findProgram('chromium');
+  const browser = await chromium.launch({ ...(executablePath === undefined ? {} : { executablePath }), args: ['--no-sandbox', '--disable-gpu'] });
+  try {
+    await shoot(browser, 'batch', 'last', () => Promise.resolve());
+    await shoot(browser, 'trajectory', failedAttempt(), async (page) => {
+      await page.getByRole('listbox', { name: 'Steps' }).waitFor();
+      await page.keyboard.press('e'); // the first error
+    });
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Reference of an attempt that failed; one that called most tools says most. */
+function failedAttempt(): string {
+  const { rollouts } = z.object({ rollouts: z.array(z.object({ rollout: z.string(), progress: z.object({ passed: z.boolean().nullable().optional(), tool_calls: z.number() }) })) }).parse(JSON.parse(cli(['show', 'last', '--json'])));
+  const [most] = rollouts.filter(({ progress }) => progress.passed === false).sort((a, b) => b.progress.tool_calls - a.progress.tool_calls);
+  return most?.rollout ?? 'last/renew-one/1';
+}
+
+async function shoot(browser: Browser, name: string, reference: string, prepare: (page: Awaited<ReturnType<Browser['newPage']>>) => Promise<unknown>): Promise<void> {
+  const viewer = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'dist/cli.mjs'), 'view', reference, '--store', path.join(folder, 'store')], { cwd: workspace, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      createInterface({ input: viewer.stdout }).once('line', resolve);
+      viewer.once('exit', () => reject(new Error(`rollout view ${reference} ended`)));
+    });
+    for (const [theme, kind] of Object.entries(THEMES)) {
+      const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, colorScheme: theme.includes('light') ? 'light' : 'dark' });
+      await page.goto(url);
+      await page.locator('body').evaluate((body: { setAttribute(name: string, value: string): void }, value) => body.setAttribute('data-vscode-theme-kind', value), kind);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await prepare(page);
+      await page.waitForLoadState('networkidle');
+      await page.screenshot({ path: path.join(root, 'media', 'pictures', `${name}-${theme}.png`) });
+      await page.close();
+    }
+  } finally {
+    viewer.kill('SIGINT');
+  }
 }
 
 function write(name: string, text: string): void {

@@ -13,7 +13,8 @@ import { run } from './commands/run.ts';
 import { serve } from './commands/serve.ts';
 import { show } from './commands/show.ts';
 import { tail } from './commands/tail.ts';
+import { view } from './commands/view.ts';
 
 export const COMMANDS: readonly Command[] = [
-  init, check, run, batches, show, report, tail, importFiles, fork, cancel, pause, resume, retry, serve, gc, doctor,
+  init, check, run, batches, show, report, tail, view, importFiles, fork, cancel, pause, resume, retry, serve, gc, doctor,
 ];

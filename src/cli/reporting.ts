@@ -1,5 +1,5 @@
 /** Makes, prints and judges reports. */
-import type { Api } from '../client/api.ts';
+import type { Api } from '../protocol/api.ts';
 import { submission } from '../config/submission.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import { reaches, type Bar } from '../trace/statistics/bar.ts';

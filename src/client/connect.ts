@@ -12,8 +12,9 @@ import { sleep } from '../common/abort.ts';
 import { entryUrl } from '../common/entries.ts';
 import { StudioError, type ErrorCode } from '../common/errors.ts';
 import { readyLine, serverFile, type ReadyLine, type ServerFile } from '../protocol/serverFile.ts';
+import { fetchTransport, type ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
-import { Api, type ServerAddress } from './api.ts';
+import { Api } from '../protocol/api.ts';
 import { dataFolder } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -25,6 +26,8 @@ export interface Connection {
   readonly api: Api;
   /** Where the server is now. */
   address(): ServerAddress;
+  /** The same, with the token that may only read. */
+  readAddress(): ServerAddress;
   /** Finds or starts the server again after it was lost. */
   reconnect(signal?: AbortSignal): Promise<void>;
 }
@@ -39,11 +42,16 @@ export interface ConnectOptions {
   readonly onNotice?: (text: string) => void;
 }
 
+interface FoundAddress extends ServerAddress {
+  readonly readToken: string;
+}
+
 export async function connect(options: ConnectOptions): Promise<Connection> {
   let address = await attachOrStart(options);
   return {
-    api: new Api(() => address),
-    address: () => address,
+    api: new Api(fetchTransport(() => address)),
+    address: () => ({ url: address.url, token: address.token }),
+    readAddress: () => ({ url: address.url, token: address.readToken }),
     reconnect: async (signal) => {
       address = await attachOrStart(signal === undefined ? options : { ...options, signal });
     },
@@ -62,7 +70,7 @@ export function isPostgres(store: string): boolean {
   return /^postgres(ql)?:\/\//.test(store);
 }
 
-async function attachOrStart(options: ConnectOptions): Promise<ServerAddress> {
+async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
   const folder = serverFolder(options.store);
   let noticed = false;
   let takenSince: number | undefined;
@@ -90,10 +98,10 @@ async function attachOrStart(options: ConnectOptions): Promise<ServerAddress> {
   }
 }
 
-async function findServer(folder: string, signal: AbortSignal | undefined): Promise<{ file: ServerFile; address: ServerAddress } | undefined> {
+async function findServer(folder: string, signal: AbortSignal | undefined): Promise<{ file: ServerFile; address: FoundAddress } | undefined> {
   const file = readServerFile(folder);
   if (file === undefined) return undefined;
-  const address = { url: `http://${file.host.includes(':') ? `[${file.host}]` : file.host}:${file.port}`, token: file.token };
+  const address = { url: `http://${file.host.includes(':') ? `[${file.host}]` : file.host}:${file.port}`, token: file.token, readToken: file.read_token };
   try {
     const response = await fetch(`${address.url}/v1/server`, { headers: { authorization: `Bearer ${file.token}` }, signal: AbortSignal.any([AbortSignal.timeout(5_000), ...(signal === undefined ? [] : [signal])]) });
     // Another program may have got the port of a dead server: only ours knows the token.
@@ -124,7 +132,7 @@ export function readServerFile(folder: string): ServerFile | undefined {
 }
 
 /** Starts a server detached. `taken`: another one took the store first. */
-async function startServer(store: string, folder: string, signal: AbortSignal | undefined): Promise<{ address: ServerAddress } | { taken: string }> {
+async function startServer(store: string, folder: string, signal: AbortSignal | undefined): Promise<{ address: FoundAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('server')), '--store', store], {

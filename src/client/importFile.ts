@@ -8,7 +8,7 @@ import type { Format, Imported, Skipped } from '../formats/format.ts';
 import { tauBench } from '../formats/tauBench.ts';
 import { spill } from '../trace/spill.ts';
 import type { TraceEvent } from '../trace/schema.ts';
-import type { Api } from './api.ts';
+import type { Api } from '../protocol/api.ts';
 
 /** Every format that can be imported; the first that knows a file reads it. */
 export const FORMATS: readonly Format[] = [tauBench];

@@ -4,7 +4,7 @@ import { newId } from '../common/ids.ts';
 import { canonicalJson } from '../common/json.ts';
 import { submissionSha, type Submission } from '../config/submission.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Api } from './api.ts';
+import type { Api } from '../protocol/api.ts';
 
 /** A blob of a submission: its bytes, or the file that has them. */
 export interface LaunchBlob {

@@ -1,5 +1,6 @@
 /** Where the programs that other programs start are: beside this code, as sources or as bundles. */
 const SOURCES = {
+  cli: 'src/cli/main.ts',
   server: 'src/server/main.ts',
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',

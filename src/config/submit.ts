@@ -126,7 +126,7 @@ function collectEnvironment(loaded: LoadedBatch, ports: SubmitPorts): { names: s
         (isShown(path) ? open : hidden).add(name);
         const value = ports.env(name);
         if (value === undefined || value === '') {
-          problems.push(parsed.problem(path, { code: 'env', message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`, mend: `Set ${name} where you submit, for example \`export ${name}=…\`.` }));
+          problems.push(parsed.problem(path, { code: 'env', variable: name, message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`, mend: `Set ${name} where you submit, for example \`export ${name}=…\`.` }));
         } else {
           secrets[name] = value;
         }

@@ -31,7 +31,8 @@ export const controlVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 
 export type ControlVerb = z.infer<typeof controlVerb>;
 
 export const rolloutVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 'skip', 'answer', 'cancel']);
-export const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints']);
+/** `note`: a bookmark or a note, into the batch stream; one with an empty text takes away those of the same label and place. */
+export const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints', 'note']);
 
 /** The arguments of each verb. */
 export const verbArgs = {
@@ -52,6 +53,8 @@ const command = { command: z.string().min(1).max(64), args: json.optional(), by:
 /** `POST /v1/rollouts/<id>/commands`. `command` is an id the client made: a repeat gives the first answer. */
 export const rolloutCommand = z.object({ ...command, verb: rolloutVerb, expect: z.object({ seq: z.number().int() }).optional() });
 export type RolloutCommand = z.infer<typeof rolloutCommand>;
+/** Arguments of `note`. */
+export const noteArgs = z.object({ rollout: z.string().optional(), seq: z.number().int().min(1).optional(), label: z.enum(['bookmark', 'note']), text: z.string().max(10_000) });
 /** `POST /v1/batches/<id>/commands`. */
 export const batchCommand = z.object({ ...command, verb: batchVerb });
 export type BatchCommand = z.infer<typeof batchCommand>;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isPostgres, serverFolder } from '../client/connect.ts';
 import { deferred } from '../common/abort.ts';
-import { entryUrl } from '../common/entries.ts';
+import { entryUrl, packageUrl } from '../common/entries.ts';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import { LocalExecutor } from '../executor/local/localExecutor.ts';
@@ -44,6 +44,7 @@ async function main(options: ServerOptions): Promise<number> {
     idle: () => stopping.resolve(undefined),
     mounts: [{ prefix: DEMO, handle: (request, response) => demo.handle(request, response) }],
     demoMetrics: `${DEMO}/metrics`,
+    pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
     executor: options.executor === 'none' ? undefined : (host) => new LocalExecutor({
       host, work: path.join(folder, 'work'), logFile: path.join(folder, 'log', 'worker.log'), discovery: serverFilePath(folder),
       command: { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('worker'))] },

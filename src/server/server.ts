@@ -23,6 +23,7 @@ import { batchRoutes } from './routes/batches.ts';
 import { blobRoutes } from './routes/blobs.ts';
 import { rolloutRoutes } from './routes/rollouts.ts';
 import { serverRoutes } from './routes/server.ts';
+import { viewRoutes } from './routes/view.ts';
 import type { Services } from './services.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
@@ -39,6 +40,8 @@ export interface RolloutServerOptions {
   readonly idleMs: number;
   readonly executor: ((host: ExecutorHost) => Executor) | undefined;
   readonly mounts: readonly Mount[];
+  /** Folder of the pages for browsers. */
+  readonly pages: string;
   /** Path of the demo model's metrics among the mounts. */
   readonly demoMetrics: string | undefined;
   readonly log: Log;
@@ -135,7 +138,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const listener = new Listener({
     tokens, log, health, mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
-    router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services)]),
+    router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services), ...viewRoutes(options.pages)]),
     worker: (socket, transport, batch) => {
       new WorkerConnection(workerContext, socket, transport, batch);
     },

@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { BuildFailure, Message, OnLoadResult, Plugin } from 'esbuild';
+import type { BuildFailure, Message, Plugin } from 'esbuild';
 import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
-import { LIBRARY } from './modules/userStack.ts';
-import { hasOwnZod, sdkFile, zodFolder } from './productFiles.ts';
+import { NO_SOURCE, productModules } from './productModules.ts';
 
 /** A user's module as one ES module, with what it needs inside. */
 export interface Bundle {
@@ -28,10 +26,6 @@ export interface BundleProblem {
 
 /** Where the bundle would lie if it were written: sources in the map are relative to it. */
 const OUT = 'bundle.mjs';
-/** Names the product's own files, so that no path of this machine gets into a bundle. */
-const PRODUCT = 'rollout-studio';
-/** Makes a library one line of the map. */
-const NO_SOURCE = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify({ version: 3, sources: [LIBRARY], sourcesContent: [''], names: [], mappings: 'AAAA' })).toString('base64')}`;
 /** CommonJS packages inside an ES module still call `require` for Node's own modules. */
 const REQUIRE = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
@@ -105,37 +99,6 @@ function problemOf(file: string, message: Message): BundleProblem {
   // esbuild counts columns in bytes from 0; editors count characters from 1.
   const before = Buffer.from(location.lineText).subarray(0, location.column).toString();
   return { file: location.file.split(path.sep).join('/'), line: location.line, column: before.length + 1, message: message.text };
-}
-
-/** `rollout-studio`, and `zod` where the workspace has none: out of the product's installation. */
-function productModules(): Plugin {
-  return {
-    name: 'product-modules',
-    setup(build) {
-      build.onResolve({ filter: /^rollout-studio$/ }, () => ({ path: 'sdk.ts', namespace: PRODUCT }));
-      build.onResolve({ filter: /^zod(\/|$)/ }, (args) => {
-        if (args.namespace !== PRODUCT && hasOwnZod(args.resolveDir)) return undefined;
-        const resolved = createRequire(import.meta.url).resolve(args.path).replace(/\.cjs$/, '.js');
-        return { path: productPath(resolved), namespace: PRODUCT };
-      });
-      build.onResolve({ filter: /^\./, namespace: PRODUCT }, (args) => {
-        const next = path.posix.join(path.posix.dirname(args.importer), args.path);
-        // Error messages in 40 languages are half of zod, and every thread would load them.
-        if (next === 'zod/v4/locales/index.js') return { path: 'zod/locales-en', namespace: PRODUCT };
-        return { path: next, namespace: PRODUCT };
-      });
-      build.onLoad({ filter: /.*/, namespace: PRODUCT }, async (args): Promise<OnLoadResult> => {
-        if (args.path === 'zod/locales-en') return { contents: `export { default as en } from './v4/locales/en.js';${NO_SOURCE}`, loader: 'js' };
-        if (args.path === 'sdk.ts') return { contents: `${await readFile(sdkFile(), 'utf8')}${NO_SOURCE}`, loader: 'ts' };
-        const file = path.join(zodFolder(), ...args.path.split('/').slice(1));
-        return { contents: `${await readFile(file, 'utf8')}${NO_SOURCE}`, loader: 'js' };
-      });
-    },
-  };
-}
-
-function productPath(zodFile: string): string {
-  return `zod/${path.relative(zodFolder(), zodFile).split(path.sep).join('/')}`;
 }
 
 /** Other people's code: left out of the map, and refused where it is not JavaScript. */

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
-import { Api } from '../../src/client/api.ts';
+import { Api } from '../../src/protocol/api.ts';
+import { fetchTransport } from '../../src/protocol/transport.ts';
 import { end, gone } from '../support/cli.ts';
 import { smallDisk } from '../support/smallDisk.ts';
 import { oneDocument, WorkspaceBench, type Report } from '../support/workspace.ts';
@@ -157,7 +158,7 @@ describe('a server', () => {
     const batch = (await bench.runBatch(bench.batch('read', {}))).report.batch;
     const { read_token: token } = JSON.parse(readFileSync(path.join(bench.store, 'server.json'), 'utf8')) as { read_token: string };
     const { url } = (await connect({ store: bench.store })).address();
-    const reader = new Api(() => ({ url, token }));
+    const reader = new Api(fetchTransport(() => ({ url, token })));
     assert.equal((await reader.batch(batch)).counts.passed, 1);
     const [row] = await bench.rows(batch);
     const forbidden = { code: 'forbidden', message: 'This token may only read.', mend: 'Use the full token of server.json.' };
@@ -165,7 +166,7 @@ describe('a server', () => {
     await assert.rejects(reader.commandRollout(row?.rollout ?? '', { command: 'c2', verb: 'hold' }), forbidden);
     await assert.rejects(reader.fork({ batch: 'b1', rollout: row?.rollout ?? '', seq: 1, attempts: 1 }), forbidden);
     await assert.rejects(reader.gc({ dry_run: true }), forbidden);
-    await assert.rejects(new Api(() => ({ url, token: 'f'.repeat(64) })).batch(batch), { code: 'unauthorized', message: 'The token is not of this server.' });
+    await assert.rejects(new Api(fetchTransport(() => ({ url, token: 'f'.repeat(64) }))).batch(batch), { code: 'unauthorized', message: 'The token is not of this server.' });
   }));
 });
 

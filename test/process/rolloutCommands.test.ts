@@ -1,7 +1,7 @@
 // What somebody can do to one running rollout, by HTTP, and what it leaves in the record.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Api } from '../../src/client/api.ts';
+import type { Api } from '../../src/protocol/api.ts';
 import type { Json } from '../../src/common/json.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';

@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import type { ExecutorHost } from '../../src/executor/executor.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
-import { Api } from '../../src/client/api.ts';
+import { Api } from '../../src/protocol/api.ts';
+import { fetchTransport } from '../../src/protocol/transport.ts';
 import { submissionSha } from '../../src/config/submission.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -20,7 +21,7 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
   let host: ExecutorHost | undefined;
   const server = await startServer({
     store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, log: () => undefined, idle: () => undefined,
+    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
     executor: (given) => {
       host = given;
       return { wants: (record) => wanted.push(record.row.counts.queued), gone: () => wanted.push(-1), close: () => Promise.resolve() };
@@ -30,7 +31,7 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
     assert.ok(host !== undefined);
     const url = `http://127.0.0.1:${server.port}`;
     assert.equal(host.url, url);
-    const api = new Api(() => ({ url, token: server.token }));
+    const api = new Api(fetchTransport(() => ({ url, token: server.token })));
     const batch = newId('b');
     const submission = plainSubmission({ attempts: 1, retry: { infrastructure: 0 } });
     const sha = submissionSha(submission);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { kitFolder } from '../../src/build/kits.ts';
+import { kitFolder } from '../../src/build/system/kits.ts';
 import { Bench } from '../support/cli.ts';
 
 const PUBLISHED = { '1': 0.42, '2': 0.273, '3': 0.22, '4': 0.2 };

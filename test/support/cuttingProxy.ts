@@ -9,6 +9,8 @@ export interface CuttingProxy {
    * and before its answer comes back. Resolves when that happened.
    */
   cutAt(text: string, when: 'before' | 'after'): Promise<void>;
+  /** Cuts every connection there is. */
+  cutAll(): void;
   close(): Promise<void>;
 }
 
@@ -54,6 +56,9 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
     cutAt: (text, when) => new Promise((done) => {
       cut = { text, when, done };
     }),
+    cutAll() {
+      for (const socket of sockets) socket.destroy();
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       if (!server.listening) return;

@@ -5,7 +5,8 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { Api } from '../../src/client/api.ts';
+import { Api } from '../../src/protocol/api.ts';
+import { fetchTransport } from '../../src/protocol/transport.ts';
 import { canonicalJson } from '../../src/common/json.ts';
 import { newId } from '../../src/common/ids.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
@@ -82,7 +83,7 @@ export class TestServer {
   get api(): Api {
     const { token } = this.file;
     const url = this.url;
-    return new Api(() => ({ url, token }));
+    return new Api(fetchTransport(() => ({ url, token })));
   }
 
   /** A request with the full token unless told. */

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Json, JsonObject } from '../../src/common/json.ts';
-import type { Api } from '../../src/client/api.ts';
+import type { Api } from '../../src/protocol/api.ts';
 import { connect } from '../../src/client/connect.ts';
 import { subscribe } from '../../src/client/subscribe.ts';
 import type { EventKind, EventOf, TraceEvent } from '../../src/trace/schema.ts';

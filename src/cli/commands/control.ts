@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { CommandReply } from '../../protocol/commands.ts';
 import { oneWord, textOption, type Command, type Given } from '../command.ts';
 import type { Context } from '../context.ts';
-import { batchId, parseReference, resolveRollout } from '../reference.ts';
+import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
 
 type BatchVerb = 'cancel' | 'pause' | 'resume' | 'retry';
 type RolloutVerb = 'cancel' | 'hold' | 'release';

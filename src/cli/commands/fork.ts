@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { Api } from '../../client/api.ts';
+import type { Api } from '../../protocol/api.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { forkEdit, type ForkEdit } from '../../config/submission.ts';
 import { flag, numberOption, oneWord, textOption, type Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
-import { parseReference, resolveRollout, type Point } from '../reference.ts';
+import { parseReference, resolveRollout, type Point } from '../../client/reference.ts';
 
 export const fork: Command = {
   name: 'fork',

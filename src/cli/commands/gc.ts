@@ -1,7 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import { flag, textOption, type Command } from '../command.ts';
 import { bytes } from '../table.ts';
-import { resolveBatch } from '../reference.ts';
+import { resolveBatch } from '../../client/reference.ts';
 
 const AGE = /^(\d+)([dhm])$/;
 const UNIT_MS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;

@@ -3,7 +3,7 @@ import { compareReports } from '../../trace/statistics/compare.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
 import { oneWord, textOption, textOptions, type Command } from '../command.ts';
 import { printReport, reportInput } from '../reporting.ts';
-import { resolveBatch } from '../reference.ts';
+import { resolveBatch } from '../../client/reference.ts';
 
 export const report: Command = {
   name: 'report',

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { diskFiles } from '../../client/disk.ts';
 import { launch } from '../../client/launch.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { formatProblem } from '../../config/source/problem.ts';
@@ -5,6 +7,8 @@ import { StudioError } from '../../common/errors.ts';
 import { flag, numberOption, oneWord, textOption, textOptions, type Command } from '../command.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { followBatch } from '../follow.ts';
+
+const idList = z.array(z.string());
 
 export const run: Command = {
   name: 'run',
@@ -14,6 +18,7 @@ export const run: Command = {
     attempts: { type: 'string', value: 'N', text: 'attempts per task' },
     limit: { type: 'string', value: 'N', text: 'only the first N tasks' },
     task: { type: 'string', value: 'ID', text: 'only this task; may be repeated', multiple: true },
+    'task-file': { type: 'string', value: 'FILE', text: 'only the tasks whose ids are in this file: a JSON array, or one in a line' },
     concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
     detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
@@ -21,7 +26,7 @@ export const run: Command = {
   },
   async run(context, given) {
     const file = oneWord(run, given);
-    const tasks = textOptions(given, 'task');
+    const tasks = [...textOptions(given, 'task'), ...(await tasksOfFile(textOption(given, 'task-file'), context.cwd))];
     const attempts = numberOption(given, 'attempts', 1);
     const limit = numberOption(given, 'limit', 1);
     const seed = numberOption(given, 'seed', 0);
@@ -47,3 +52,21 @@ export const run: Command = {
     return followBatch(context, connection, batch, { bars });
   },
 };
+
+/** Ids of a file, for a list that is longer than a command line takes: a JSON array, or one in each line. */
+async function tasksOfFile(file: string | undefined, cwd: string): Promise<string[]> {
+  if (file === undefined) return [];
+  const text = await diskFiles(cwd).readText(file);
+  const ids = text.trimStart().startsWith('[') ? idList.safeParse(jsonOf(text)).data : text.split(/\r?\n/).filter((line) => line !== '');
+  if (ids === undefined || ids.length === 0) throw new StudioError('usage', `The --task-file ${file} names no tasks.`, { mend: 'Write a JSON array of ids, or one id in each line.' });
+  return ids;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,4 +1,4 @@
-import type { Api } from '../../client/api.ts';
+import type { Api } from '../../protocol/api.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import { unspill } from '../../trace/spill.ts';
@@ -7,7 +7,7 @@ import { readEvent } from '../../trace/upgrades.ts';
 import { batchGrid, batchHeading, legend } from '../batchText.ts';
 import { oneWord, type Command, type Outcome } from '../command.ts';
 import type { Context } from '../context.ts';
-import { batchId, parseReference, resolveRollout, type Point } from '../reference.ts';
+import { batchId, parseReference, resolveRollout, type Point } from '../../client/reference.ts';
 
 export const show: Command = {
   name: 'show',

@@ -2,7 +2,7 @@ import { subscribe } from '../../client/subscribe.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { numberOption, oneWord, type Command } from '../command.ts';
-import { batchId, parseReference, resolveRollout } from '../reference.ts';
+import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
 import { eventLine, rowLine } from '../lines.ts';
 
 export const tail: Command = {

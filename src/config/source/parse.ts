@@ -30,6 +30,7 @@ export interface ProblemText {
   readonly message: string;
   readonly mend: string;
   readonly severity?: 'error' | 'warning';
+  readonly variable?: string;
 }
 
 /** `file` is the path that problems name. Never throws. */

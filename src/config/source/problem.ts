@@ -35,6 +35,8 @@ export interface Problem extends Range {
   readonly mend: string;
   readonly severity: 'error' | 'warning';
   readonly code: ProblemCode;
+  /** The environment variable it is about: clients ask for its value. */
+  readonly variable?: string;
 }
 
 /** `file:line:column: message — mend`; the path is shown relative to `base` where it lies inside. */

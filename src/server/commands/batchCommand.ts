@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { verbArgs, type BatchCommand, type CommandReply } from '../../protocol/commands.ts';
+import { noteArgs, verbArgs, type BatchCommand, type CommandReply } from '../../protocol/commands.ts';
 import { recordOf } from '../batches/create.ts';
 import { requireSecrets } from '../batches/secrets.ts';
 import { parse } from '../http/call.ts';
@@ -84,6 +84,16 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         apply: async () => {
           await store.setBreakpoints(batch, asJson);
           return { changed: breakpoints.length };
+        },
+      };
+    }
+    case 'note': {
+      const note = parse(noteArgs, given, 'args');
+      return {
+        told: {},
+        apply: async () => {
+          await store.tell(batch, 'note', { ...note, by: request.by ?? 'client' });
+          return {};
         },
       };
     }

@@ -15,6 +15,8 @@ export interface ServerOptions {
   /** Names and origins the server may be called by beside its own. */
   readonly allowHosts: readonly string[];
   readonly allowOrigins: readonly string[];
+  /** Folder of the pages for browsers; without it those of this installation. */
+  readonly pages: string | undefined;
 }
 
 /** Throws StudioError `usage`. */
@@ -30,6 +32,7 @@ export function parseOptions(argv: readonly string[]): ServerOptions {
     executor: values.executor,
     allowHosts: values['allow-host'].map((name) => name.toLowerCase()),
     allowOrigins: values['allow-origin'].map((origin) => origin.toLowerCase()),
+    pages: values.pages,
   };
 }
 
@@ -45,6 +48,7 @@ function read(argv: readonly string[]) {
         'executor': { type: 'string', default: 'local' },
         'allow-host': { type: 'string', multiple: true, default: [] },
         'allow-origin': { type: 'string', multiple: true, default: [] },
+        'pages': { type: 'string' },
       },
     }).values;
   } catch (error) {

@@ -38,6 +38,8 @@ export class HoldLog {
     const hold: Hold = { seq: event.seq, event };
     this.#all.push(hold);
     this.#bySeq.set(hold.seq, hold);
+    const { span } = event;
+    if (span !== undefined) this.#bySpan.set(span, [...this.of(span), hold]);
     this.#open.push(hold);
     this.#times.open(hold.seq);
   }

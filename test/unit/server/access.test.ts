@@ -98,7 +98,7 @@ describe('routes', () => {
 });
 
 test('the command line', () => {
-  assert.deepEqual(parseOptions(['--store', 'x']), { store: 'x', host: '127.0.0.1', port: 0, idleSeconds: 60, executor: 'local', allowHosts: [], allowOrigins: [] });
+  assert.deepEqual(parseOptions(['--store', 'x']), { store: 'x', host: '127.0.0.1', port: 0, idleSeconds: 60, executor: 'local', allowHosts: [], allowOrigins: [], pages: undefined });
   for (const wrong of [[], ['--store', 'x', '--port', '-1'], ['--store', 'x', '--port', '1.5'], ['--store', 'x', '--idle-seconds', 'long'], ['--store', 'x', '--executor', 'cloud'], ['--store', 'x', '--shop', 'y'], ['--store', 'x', 'more']]) {
     assert.throws(() => parseOptions(wrong), { code: 'usage' });
   }

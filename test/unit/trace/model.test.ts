@@ -174,6 +174,7 @@ describe('TrajectoryModel', () => {
     const holds = modelOf(held.events);
     assert.deepEqual([1, 2, 3, 4].map((seq) => holds.holdsAt(seq).map((hold) => hold.seq)), [[1], [1, 2], [2], []]);
     assert.deepEqual(holds.holds.map((hold) => hold.release?.seq), [3, undefined]);
+    assert.deepEqual([7, 8, 9].map((span) => holds.holdsOf(span).map((hold) => hold.seq)), [[1], [2], []]);
   });
 
   it('keeps events it does not know', () => {

@@ -1,5 +1,5 @@
 /** A stored trajectory as the calls of its model: what was asked, what was answered, and the tokens of both. */
-import type { Api } from '../../../src/client/api.ts';
+import type { Api } from '../../../src/protocol/api.ts';
 import type { Json, JsonObject } from '../../../src/common/json.ts';
 import { toChatMessages, toChatTools, type ChatMessage, type ChatTool } from '../../../src/model/chat/messages.ts';
 import type { ToolSpec } from '../../../src/rollout/ports.ts';

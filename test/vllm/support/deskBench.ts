@@ -2,7 +2,8 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { connect, type Connection } from '../../../src/client/connect.ts';
-import { subscribe, type SubscribeHandlers } from '../../../src/client/subscribe.ts';
+import { subscribe } from '../../../src/client/subscribe.ts';
+import type { FollowHandlers } from '../../../src/protocol/follow.ts';
 import type { ServerInfo } from '../../../src/protocol/client.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Bench, root } from '../../support/cli.ts';
@@ -73,7 +74,7 @@ export class DeskBench {
   }
 
   /** Follows a batch to its end; `signal` gives up. */
-  async follow(batch: string, rows: NonNullable<SubscribeHandlers['rows']>, signal: AbortSignal): Promise<void> {
+  async follow(batch: string, rows: NonNullable<FollowHandlers['rows']>, signal: AbortSignal): Promise<void> {
     const done = new AbortController();
     const seen = { end: false };
     await subscribe(await this.connection(), { stream: batch }, {

@@ -6,7 +6,7 @@ import net from 'node:net';
 import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { kitFolder } from '../../../src/build/kits.ts';
+import { kitFolder } from '../../../src/build/system/kits.ts';
 
 /** Small enough that a batch meets its end: 2,560 tokens of cache, 8 requests that may wait. */
 export const OPTIONS = ['--max-num-queued-reqs', '8', '--num-gpu-blocks-override', '80', '--block-size', '32'];

@@ -1,0 +1,112 @@
+/**
+ * The import rules of the layout: which room may import which at run time. Type-only imports are exempt, and so
+ * are `main.ts` files, where the rooms are put together.
+ */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+
+interface Room {
+  /** Rooms it may import; its own is always allowed. */
+  readonly rooms: readonly string[];
+  /** Whether it may use what only Node has. */
+  readonly node: boolean;
+  /** Whether it may use what only VS Code has. */
+  readonly vscode?: true;
+}
+
+const ANYWHERE = { node: false } as const;
+const NODE = { node: true } as const;
+const DATA = ['common', 'config', 'trace', 'protocol'] as const;
+
+export const ROOMS: Readonly<Record<string, Room>> = {
+  common: { ...ANYWHERE, rooms: [] },
+  trace: { ...ANYWHERE, rooms: ['common'] },
+  config: { ...ANYWHERE, rooms: ['common', 'trace'] },
+  protocol: { ...ANYWHERE, rooms: ['common', 'trace', 'config'] },
+  formats: { ...ANYWHERE, rooms: ['common', 'trace'] },
+  rollout: { ...ANYWHERE, rooms: DATA },
+  model: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
+  tools: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
+  worlds: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout', 'tools'] },
+  scoring: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
+  store: { ...NODE, rooms: DATA },
+  executor: { ...NODE, rooms: [...DATA, 'store'] },
+  server: { ...NODE, rooms: [...DATA, 'store'] },
+  worker: { ...NODE, rooms: [...DATA, 'rollout', 'model', 'tools', 'worlds', 'scoring'] },
+  client: { ...NODE, rooms: [...DATA, 'formats', 'tools'] },
+  cli: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'client', 'model'] },
+  host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client'] },
+  'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'host'] },
+  webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace'] },
+  // States of the page's parts for tests to look at: no part of the page, so nothing of it may import them.
+  stories: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'webview', 'test'] },
+  build: { ...NODE, rooms: ['common', 'config', 'host', 'tools'] },
+};
+/** The room that lies beside `src/`, not in it. */
+const WEBVIEW = 'webview';
+
+const NODE_MODULE = /^node:/;
+
+/** Every broken rule below `root/src` and `root/webview`, as `file:line: text`. */
+export function brokenImports(root: string): string[] {
+  const broken: string[] = [];
+  for (const file of [...sources(path.join(root, 'src')), ...sources(path.join(root, WEBVIEW))]) {
+    const shown = path.relative(root, file).split(path.sep).join('/');
+    const roomName = roomOf(root, file);
+    const room = ROOMS[roomName];
+    if (room === undefined) {
+      broken.push(`${shown}:1: no such room in the layout; add it to ROOMS in src/build/checks/imports.ts`);
+      continue;
+    }
+    for (const found of runtimeImports(file)) {
+      const problem = check(found.to, file, root, roomName, room);
+      if (problem !== undefined) broken.push(`${shown}:${found.line}: ${problem}`);
+    }
+  }
+  return broken;
+}
+
+/** The folder of `src/` a file is in, the file itself where it is in none, or `webview`, `stories`, `test`; empty for what is elsewhere. */
+function roomOf(root: string, file: string): string {
+  const [top, first] = path.relative(root, file).split(path.sep);
+  if (top === WEBVIEW) return first === 'stories' ? first : WEBVIEW;
+  if (top === 'test') return top;
+  return top === 'src' ? (first ?? '') : '';
+}
+
+function check(to: string, file: string, root: string, roomName: string, room: Room): string | undefined {
+  if (to === 'vscode') return room.vscode === true ? undefined : 'only src/host and src/extension.ts import vscode';
+  if (NODE_MODULE.test(to)) return room.node ? undefined : `${roomName} runs anywhere and may not import ${to}`;
+  if (!to.startsWith('.')) return undefined;
+  const targetRoom = roomOf(root, path.resolve(path.dirname(file), to));
+  if (targetRoom === '') return `${to} leads out of src`;
+  const composes = path.basename(file) === 'main.ts' && ROOMS[targetRoom] !== undefined && targetRoom !== WEBVIEW && targetRoom !== 'stories';
+  if (targetRoom === roomName || composes || room.rooms.includes(targetRoom)) return undefined;
+  return `${roomName} may not import ${targetRoom} (${to}); it may import ${room.rooms.length === 0 ? 'nothing' : room.rooms.join(', ')}`;
+}
+
+function sources(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const full = path.join(folder, entry.name);
+    if (entry.isDirectory()) return sources(full);
+    return /(?<!\.d)\.tsx?$/.test(entry.name) ? [full] : [];
+  });
+}
+
+function runtimeImports(file: string): { to: string; line: number }[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const found: { to: string; line: number }[] = [];
+  const add = (specifier: ts.Expression): void => {
+    if (ts.isStringLiteral(specifier)) found.push({ to: specifier.text, line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1 });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword) add(node.moduleSpecifier);
+    else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier !== undefined) add(node.moduleSpecifier);
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword && node.arguments[0] !== undefined) add(node.arguments[0]);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}

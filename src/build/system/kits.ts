@@ -1,0 +1,37 @@
+/**
+ * Suites that meet a real counterpart this package does not bring. A kit is a folder found by an environment
+ * variable or, by default, beside the checkout; without it the suite says in one line what is missing.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { root } from '../bundles.ts';
+
+interface Kit {
+  /** Environment variable that names the folder. */
+  readonly variable: string;
+  /** Folder below the directory `shared` beside the checkout. */
+  readonly folder: string;
+  /** What must be in it. */
+  readonly entry: string;
+  readonly what: string;
+}
+
+export const KITS: Readonly<Record<string, Kit>> = {
+  vllm: { variable: 'ROLLOUT_VLLM_KIT', folder: 'vllm', entry: 'up', what: 'a folder with the scripts `up` and `down` that start and stop a real vLLM' },
+  recordings: { variable: 'ROLLOUT_RECORDINGS', folder: 'data', entry: 'tau-bench/gpt-4o-airline.json', what: 'a folder with real recordings (tau-bench/gpt-4o-airline.json)' },
+};
+
+/** The folder of a kit, when it is here. */
+export function kitFolder(name: string): string | undefined {
+  const kit = KITS[name];
+  if (kit === undefined) return undefined;
+  const folder = process.env[kit.variable] ?? path.resolve(root, '..', 'shared', kit.folder);
+  return existsSync(path.join(folder, kit.entry)) ? folder : undefined;
+}
+
+/** Why a suite cannot run here; undefined when it can. */
+export function missingKit(suite: string): string | undefined {
+  const kit = KITS[suite];
+  if (kit === undefined || kitFolder(suite) !== undefined) return undefined;
+  return `it needs ${kit.what}; set ${kit.variable} to it.`;
+}

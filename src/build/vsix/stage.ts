@@ -1,0 +1,98 @@
+/** Puts together the folder the .vsix is made of: only what the allowlist names, and two libraries users' modules are bundled with. */
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { buildZodInOne, ZOD_IN_ONE } from '../../tools/productModules.ts';
+import { VSIX_ALLOWED } from './contents.ts';
+
+const record = z.record(z.string(), z.unknown());
+/** What only the development of the project needs. */
+const NOT_IN_MANIFEST = ['scripts', 'dependencies', 'devDependencies', 'allowScripts', 'files', 'private'];
+const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'dist', 'media', 'src/tools/sdk.ts'];
+/** Beside the bundles that look for them. `vsce` leaves out a `node_modules` at the top. */
+const MODULES = 'dist/node_modules';
+/** zod's languages but English, its sources for other module systems, and what only bundlers of zod itself need. */
+const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
+const ESBUILD_FILES = ['LICENSE.md', 'esbuild.wasm', 'wasm_exec.js', 'wasm_exec_node.js', 'bin/esbuild'];
+
+/** Makes `stage` anew from the project in `root`. */
+export async function stageVsix(root: string, stage: string): Promise<void> {
+  rmSync(stage, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  for (const file of PLACES.flatMap((place) => filesIn(root, place))) {
+    if (VSIX_ALLOWED.some((pattern) => pattern.test(file))) copy(path.join(root, file), stage, file);
+  }
+  const manifest = record.parse(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
+  write(stage, 'package.json', json(Object.fromEntries(Object.entries(manifest).filter(([key]) => !NOT_IN_MANIFEST.includes(key)))));
+  write(stage, '.vscodeignore', '# Nothing: everything here goes into the .vsix.\n');
+  write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
+  stageZod(path.join(root, 'node_modules', 'zod'), stage);
+  write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, await buildZodInOne());
+  stageEsbuild(path.join(root, 'node_modules', 'esbuild-wasm'), stage);
+}
+
+/** VS Code shows no pictures of an installed README, and `vsce` refuses those that are not on the web. */
+function withoutPictures(markdown: string): string {
+  return markdown.replace(/^[ \t]*!\[[^\]]*\]\([^)]*\)[ \t]*\n/gm, '').replace(/!\[[^\]]*\]\([^)]*\)/g, '').replace(/<img\b[^>]*>/g, '');
+}
+
+function stageZod(from: string, stage: string): void {
+  const to = `${MODULES}/zod`;
+  for (const file of filesIn(from, '.')) {
+    if (/(LICENSE|package\.json|\.js|\.d\.ts)$/.test(file) && !ZOD_LEFT_OUT.test(file)) copy(path.join(from, file), stage, `${to}/${file}`);
+  }
+  for (const file of ['locales/index.js', 'v4/locales/index.js']) write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
+  for (const file of ['locales/index.d.ts', 'v4/locales/index.d.ts']) write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
+  const { name, version, license, type, sideEffects, exports } = z.object({
+    name: z.string(), version: z.string(), license: z.string(), type: z.string(), sideEffects: z.array(z.string()),
+    exports: z.record(z.string(), z.union([z.string(), z.object({ import: z.string() })])),
+  }).parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
+  // One file for `import` and `require`: the CommonJS twins are not there.
+  const only = Object.entries(exports).map(([key, target]): [string, unknown] => {
+    if (typeof target === 'string') return [key, target];
+    return [key, { types: target.import.replace(/\.js$/, '.d.ts'), default: target.import }];
+  });
+  write(stage, `${to}/package.json`, json({ name, version, license, type, sideEffects, main: './index.js', types: './index.d.ts', exports: Object.fromEntries(only) }));
+}
+
+/** esbuild as WebAssembly, under esbuild's name: the same file runs on every platform. */
+function stageEsbuild(from: string, stage: string): void {
+  const to = `${MODULES}/esbuild`;
+  for (const file of ESBUILD_FILES) copy(path.join(from, file), stage, `${to}/${file}`);
+  const { version, license } = z.object({ version: z.string(), license: z.string() }).parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
+  write(stage, `${to}/package.json`, json({ name: 'esbuild', version, license, main: 'lib/main.js' }));
+  // VS Code's own runtime runs it: there may be no `node` on the user's PATH.
+  let main = readFileSync(path.join(from, 'lib', 'main.js'), 'utf8');
+  main = replaceOnce(main, 'return ["node", [path2.join(__dirname, "..", "bin", "esbuild")]];', 'return [process.execPath, [path2.join(__dirname, "..", "bin", "esbuild")]];');
+  main = replaceOnce(main, 'stdio: ["pipe", "pipe", "inherit"],\n    cwd: defaultWD\n', 'stdio: ["pipe", "pipe", "inherit"],\n    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },\n    cwd: defaultWD\n');
+  write(stage, `${to}/lib/main.js`, main);
+}
+
+function replaceOnce(text: string, what: string, by: string): string {
+  if (text.split(what).length !== 2) throw new Error(`esbuild-wasm has changed: its lib/main.js does not hold exactly once: ${what}`);
+  return text.replace(what, () => by);
+}
+
+/** The files at or below `place`, relative to `root`, with `/`. */
+function filesIn(root: string, place: string): string[] {
+  const full = path.join(root, place);
+  if (statSync(full).isFile()) return [place];
+  return readdirSync(full, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'));
+}
+
+function copy(from: string, stage: string, file: string): void {
+  const to = path.join(stage, file);
+  mkdirSync(path.dirname(to), { recursive: true });
+  copyFileSync(from, to);
+}
+
+function write(stage: string, file: string, text: string): void {
+  const to = path.join(stage, file);
+  mkdirSync(path.dirname(to), { recursive: true });
+  writeFileSync(to, text);
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,47 @@
+/** Something to listen to. Works in every process; `vscode.Event` is not available outside the extension host. */
+export interface Subscription {
+  dispose(): void;
+}
+
+export type Listen<T> = (listener: (value: T) => void) => Subscription;
+
+export class Emitter<T> {
+  readonly #listeners = new Set<(value: T) => void>();
+
+  readonly event: Listen<T> = (listener) => {
+    const own = (value: T): void => listener(value); // the same function may listen twice
+    this.#listeners.add(own);
+    return { dispose: () => void this.#listeners.delete(own) };
+  };
+
+  get listened(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** Listeners that come or go meanwhile make no difference to this round. */
+  fire(value: T): void {
+    for (const listener of [...this.#listeners]) listener(value);
+  }
+}
+
+/** A value that tells when it changes. */
+export class Observable<T> {
+  readonly #changed = new Emitter<T>();
+  #value: T;
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  readonly changed: Listen<T> = (listener) => this.#changed.event(listener);
+
+  get value(): T {
+    return this.#value;
+  }
+
+  set(value: T): void {
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    this.#changed.fire(value);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The newest batches, kept up to date while somebody looks. The first page is asked for again and again, often while
+ * something runs; older ones only while they run. Knows nothing of VS Code.
+ */
+import { Observable } from '../../common/emitter.ts';
+import { StudioError } from '../../common/errors.ts';
+import type { Api } from '../../protocol/api.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import type { BatchList, ServerLink } from '../services.ts';
+import { isLive } from './batchText.ts';
+
+const LIVE_MS = 1_000;
+const QUIET_MS = 5_000;
+
+export interface BatchListPorts {
+  readonly server: Pick<ServerLink, 'connection' | 'connected' | 'state'>;
+  /** Batches of one page. */
+  readonly pageSize: () => number;
+  readonly log: (text: string) => void;
+}
+
+export interface WatchOptions {
+  /** false: only while a server runs anyway. */
+  readonly start?: boolean;
+}
+
+export class HostBatchList implements BatchList {
+  readonly rows = new Observable<readonly BatchRow[]>([]);
+  readonly #ports: BatchListPorts;
+  readonly #watchers = new Set<WatchOptions>();
+  readonly #ended = new AbortController();
+  readonly #listener: { dispose(): void };
+  #timer: NodeJS.Timeout | undefined;
+  #asking: Promise<void> | undefined;
+  #askAgain = false;
+  /** There is none older than those known. */
+  #complete = false;
+
+  constructor(ports: BatchListPorts) {
+    this.#ports = ports;
+    this.#listener = ports.server.connected(() => this.refresh());
+  }
+
+  async get(batch: string, signal?: AbortSignal): Promise<BatchRow> {
+    const known = this.rows.value.find((row) => row.batch === batch);
+    if (known !== undefined) return known;
+    const { api } = await this.#ports.server.connection(signal === undefined ? {} : { signal });
+    return api.batch(batch, signal);
+  }
+
+  async more(signal?: AbortSignal): Promise<boolean> {
+    const { api } = await this.#ports.server.connection(signal === undefined ? {} : { signal });
+    const oldest = this.rows.value.at(-1)?.batch;
+    const page = await api.batches({ limit: this.#ports.pageSize(), ...(oldest === undefined ? {} : { before: oldest }) }, signal);
+    this.#complete = page.next === undefined;
+    const known = new Set(this.rows.value.map((row) => row.batch));
+    this.#set([...this.rows.value, ...page.batches.filter((row) => !known.has(row.batch))]);
+    return !this.#complete;
+  }
+
+  refresh(): void {
+    if (this.#watchers.size > 0) this.#ask();
+  }
+
+  watch(options: WatchOptions = {}): { dispose(): void } {
+    const watcher = { ...options };
+    this.#watchers.add(watcher);
+    this.#ask();
+    return {
+      dispose: () => {
+        this.#watchers.delete(watcher);
+        if (this.#watchers.size === 0) clearTimeout(this.#timer);
+      },
+    };
+  }
+
+  dispose(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+    this.#watchers.clear();
+    this.#listener.dispose();
+  }
+
+  /** One question at a time; what is asked for meanwhile is asked right after. */
+  #ask(): void {
+    clearTimeout(this.#timer);
+    if (this.#asking !== undefined) {
+      this.#askAgain = true;
+      return;
+    }
+    this.#askAgain = false;
+    this.#asking = this.#askOnce().finally(() => {
+      this.#asking = undefined;
+      if (this.#ended.signal.aborted || this.#watchers.size === 0) return;
+      if (this.#askAgain) this.#ask();
+      else this.#timer = setTimeout(() => this.#ask(), this.rows.value.some(isLive) ? LIVE_MS : QUIET_MS);
+    });
+  }
+
+  async #askOnce(): Promise<void> {
+    const { signal } = this.#ended;
+    const mayStart = [...this.#watchers].some(({ start }) => start !== false);
+    try {
+      const { api } = await this.#ports.server.connection({ signal, ...(mayStart ? {} : { start: false }) });
+      await this.#update(api, signal);
+    } catch (error) {
+      if (signal.aborted || (StudioError.is(error) && ['unavailable', 'forbidden', 'cancelled'].includes(error.code))) return; // the link tells it
+      this.#ports.log(`The list of batches could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #update(api: Api, signal: AbortSignal): Promise<void> {
+    const page = await api.batches({ limit: this.#ports.pageSize() }, signal);
+    if (page.next === undefined) this.#complete = true;
+    const oldest = page.batches.at(-1)?.batch;
+    // Ids sort by time: what is older than the page stays as it is, unless it runs.
+    const older = page.next === undefined || oldest === undefined ? [] : this.rows.value.filter((row) => row.batch < oldest);
+    const current = await Promise.all(older.map(async (row) => (isLive(row) ? api.batch(row.batch, signal) : row)));
+    this.#set([...page.batches, ...current]);
+  }
+
+  #set(rows: readonly BatchRow[]): void {
+    const before = this.rows.value;
+    const same = before.length === rows.length && rows.every((row, index) => JSON.stringify(row) === JSON.stringify(before[index]));
+    if (!same) this.rows.set(rows);
+  }
+}

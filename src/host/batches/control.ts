@@ -1,0 +1,82 @@
+/** Stop, Pause, Resume, Retry Unsettled, Copy Reference. */
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import { newId } from '../../common/ids.ts';
+import type { BatchCommand } from '../../protocol/commands.ts';
+import { plural } from '../../trace/text/units.ts';
+import { askValue } from '../launch/values/askValue.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
+import { withValues } from '../launch/values/withValues.ts';
+import { argumentPlace } from '../open/argument.ts';
+import { placeReference } from '../pages/placeName.ts';
+import type { RegisterCommand, Services } from '../services.ts';
+import { isLive } from './batchText.ts';
+import { wantedBatch } from './wanted.ts';
+
+/** Whom the log of a batch names. */
+const BY = 'vscode';
+
+export function registerBatchCommands(services: Services, register: RegisterCommand, values: StoredValues): vscode.Disposable {
+  return vscode.Disposable.from(
+    register('rollout.pauseBatch', async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Pause', sensible: isLive, direct: true });
+      if (batch !== undefined) await command(services, batch, { verb: 'pause' });
+    }),
+    register('rollout.resumeBatch', async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Resume', sensible: (row) => row.state === 'paused', direct: true });
+      if (batch !== undefined) await command(services, batch, { verb: 'resume' });
+    }),
+    register('rollout.stopBatch', async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Stop', sensible: (row) => row.state !== 'ended', direct: true });
+      if (batch !== undefined) await stop(services, batch);
+    }),
+    register('rollout.retryUnsettled', async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Retry Unsettled', sensible: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0 });
+      if (batch !== undefined) await retry(services, batch, values);
+    }),
+    register('rollout.copyReference', (argument) => copyReference(services, argument)),
+  );
+}
+
+async function command(services: Services, batch: string, what: Pick<BatchCommand, 'verb' | 'args'>): Promise<number | undefined> {
+  const { api } = await services.server.connection();
+  const { changed } = await api.commandBatch(batch, { command: newId('c'), by: BY, ...what });
+  services.batches.refresh();
+  return changed;
+}
+
+async function stop(services: Services, batch: string): Promise<void> {
+  const row = await services.batches.get(batch);
+  if (row.state === 'ended') {
+    void vscode.window.showInformationMessage(`${row.name} has ended already.`);
+    return;
+  }
+  const { running, held, queued } = row.counts;
+  if (running + held + queued > 0) {
+    const detail = `${plural(running + held, 'attempt')} that ${running + held === 1 ? 'runs' : 'run'} and ${queued} that ${queued === 1 ? 'waits' : 'wait'} are cancelled. What has ended stays.`;
+    if ((await vscode.window.showWarningMessage(`Stop ${row.name}?`, { modal: true, detail }, 'Stop')) !== 'Stop') return;
+  }
+  await command(services, batch, { verb: 'cancel', args: { reason: 'Stopped in the editor.' } });
+}
+
+/** A batch that has ended has no values any more: they are sent again. */
+async function retry(services: Services, batch: string, values: StoredValues): Promise<void> {
+  const { result: changed } = await withValues(values, [], askValue, (secrets) => command(services, batch, { verb: 'retry', ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }));
+  void vscode.window.showInformationMessage(changed === undefined || changed === 0 ? 'Every attempt of this batch is settled.' : `${plural(changed, 'attempt')} ${changed === 1 ? 'is' : 'are'} tried again.`);
+}
+
+async function copyReference({ pages }: Services, argument: unknown): Promise<void> {
+  const reference = referenceOf(argument);
+  const active = pages.active.value;
+  const text = reference ?? (active === undefined ? undefined : placeReference(active));
+  if (text === undefined) throw new StudioError('usage', 'Open the page of a batch or a trajectory first.');
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage(`$(copy) Copied ${text}`, 3_000);
+}
+
+/** Rows of trees know their own. */
+function referenceOf(argument: unknown): string | undefined {
+  if (typeof argument === 'object' && argument !== null && 'reference' in argument && typeof argument.reference === 'string') return argument.reference;
+  const place = argument instanceof vscode.Uri ? undefined : argumentPlace(argument);
+  return place === undefined || typeof place === 'string' ? place : placeReference(place);
+}

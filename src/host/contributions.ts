@@ -1,0 +1,51 @@
+/** VS Code's part of package.json, put together from tables. Plain data: the build writes it, tests compare it. */
+import { commands } from './contributions/commands.ts';
+import { keybindings } from './contributions/keybindings.ts';
+import { menus } from './contributions/menus.ts';
+import { configuration } from './contributions/settings.ts';
+import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
+import { walkthroughs } from './contributions/walkthrough.ts';
+
+/** The kind of the pages' webview panels, as it is stored for a reload of the window. */
+export const PAGE_VIEW_TYPE = 'rollout.page';
+
+const FILE_KINDS = ['agent', 'world', 'batch'] as const;
+
+export const manifest: Readonly<Record<string, unknown>> = {
+  publisher: 'rollout-studio',
+  categories: ['Debuggers', 'Testing', 'Visualization', 'Machine Learning'],
+  keywords: ['agent', 'rollout', 'trajectory', 'evaluation', 'tools'],
+  icon: 'media/icons/icon.png',
+  galleryBanner: { color: '#1e1e1e', theme: 'dark' },
+  main: './dist/extension.cjs',
+  engines: { vscode: '^1.100.0' },
+  // Beside the files: agents and tools run where the workspace is, also over SSH and in containers.
+  extensionKind: ['workspace'],
+  activationEvents: [
+    ...FILE_KINDS.map((kind) => `workspaceContains:**/*.${kind}.yaml`),
+    `onWebviewPanel:${PAGE_VIEW_TYPE}`,
+    'onUri',
+  ],
+  capabilities: {
+    untrustedWorkspaces: {
+      supported: 'limited',
+      description: 'In Restricted Mode files can be edited and checked; no server is started or read, and no agent or tool runs.',
+      restrictedConfigurations: ['rollout.store'],
+    },
+    virtualWorkspaces: {
+      supported: 'limited',
+      description: 'Agents, tools and batches can be edited; launching needs files on a disk.',
+    },
+  },
+  contributes: {
+    commands,
+    menus,
+    keybindings,
+    configuration,
+    viewsContainers,
+    views,
+    viewsWelcome,
+    walkthroughs,
+    yamlValidation: FILE_KINDS.map((kind) => ({ fileMatch: `*.${kind}.yaml`, url: `./media/schemas/${kind}.schema.json` })),
+  },
+};

@@ -1,0 +1,41 @@
+/** Every command there is: its id, its title, its icon. Where each is shown is in `menus.ts`. */
+
+export const CATEGORY = 'Rollout';
+
+interface CommandRow {
+  readonly title: string;
+  /** A codicon, for toolbars and rows of trees. */
+  readonly icon?: string;
+}
+
+export const COMMANDS = {
+  'rollout.launchBatch': { title: 'Launch Batch…', icon: 'play' },
+  'rollout.launchTask': { title: 'Launch on This Task', icon: 'play' },
+  'rollout.launchAgain': { title: 'Launch Again', icon: 'debug-rerun' },
+  'rollout.runFailedAgain': { title: 'Run Failed Again', icon: 'run-errors' },
+  'rollout.retryUnsettled': { title: 'Retry Unsettled', icon: 'issue-reopened' },
+  'rollout.stopBatch': { title: 'Stop', icon: 'debug-stop' },
+  'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause' },
+  'rollout.resumeBatch': { title: 'Resume', icon: 'debug-continue' },
+  'rollout.openBatch': { title: 'Open Batch…', icon: 'table' },
+  'rollout.openTrajectory': { title: 'Open Trajectory…', icon: 'go-to-file' },
+  'rollout.openTestAttempts': { title: 'Open Attempts', icon: 'table' },
+  'rollout.import': { title: 'Import…', icon: 'cloud-download' },
+  'rollout.createSample': { title: 'Create Sample Workspace' },
+  'rollout.newAgent': { title: 'New Agent…', icon: 'add' },
+  'rollout.newTool': { title: 'New Tool…', icon: 'tools' },
+  'rollout.newBatch': { title: 'New Batch…', icon: 'new-file' },
+  'rollout.showLog': { title: 'Show Log', icon: 'output' },
+  'rollout.collectDiagnostics': { title: 'Collect Diagnostics' },
+  'rollout.startServer': { title: 'Start Server', icon: 'debug-start' },
+  'rollout.refresh': { title: 'Refresh', icon: 'refresh' },
+  'rollout.copyReference': { title: 'Copy Reference', icon: 'copy' },
+  'rollout.forgetSecrets': { title: 'Forget Stored Values' },
+} as const satisfies Readonly<Record<string, CommandRow>>;
+
+export type CommandId = keyof typeof COMMANDS;
+
+/** As the manifest has them. */
+export const commands = Object.entries(COMMANDS).map(([command, row]: [string, CommandRow]) => ({
+  command, title: row.title, category: CATEGORY, ...(row.icon === undefined ? {} : { icon: `$(${row.icon})` }),
+}));

@@ -1,0 +1,15 @@
+/** Few keys, beside those of the Testing view (`Ctrl+;`); the pages have their own. */
+import type { CommandId } from './commands.ts';
+import { all, CONTEXT_KEYS, HAS_FOLDER, TRUSTED } from './keys.ts';
+
+interface Keybinding {
+  readonly command: CommandId;
+  readonly key: string;
+  readonly mac: string;
+  readonly when: string;
+}
+
+export const keybindings: readonly Keybinding[] = [
+  { command: 'rollout.launchBatch', key: 'ctrl+; b', mac: 'cmd+; b', when: all(TRUSTED, HAS_FOLDER) },
+  { command: 'rollout.launchAgain', key: 'ctrl+; shift+b', mac: 'cmd+; shift+b', when: all(TRUSTED, CONTEXT_KEYS.hasBatches) },
+];

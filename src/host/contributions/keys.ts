@@ -1,0 +1,30 @@
+/** Context keys that the commands go by, and what `when` clauses are made of. */
+
+export const CONTEXT_KEYS = {
+  /** The store has a batch, as far as is known. */
+  hasBatches: 'rollout.hasBatches',
+  /** One of the newest batches runs, is paused, or has attempts lost to infrastructure. */
+  hasRunning: 'rollout.hasRunning',
+  hasPaused: 'rollout.hasPaused',
+  hasUnsettled: 'rollout.hasUnsettled',
+  /** The page of a batch, or of a trajectory, is the active editor. */
+  activeBatch: 'rollout.activeBatch',
+  activeTrajectory: 'rollout.activeTrajectory',
+  /** State of the active page's batch: open, running, paused, ended. */
+  batchState: 'rollout.batchState',
+} as const;
+
+export const TRUSTED = 'isWorkspaceTrusted';
+export const HAS_FOLDER = 'workspaceFolderCount != 0';
+export const BATCH_FILE = 'resourceFilename =~ /\\.batch\\.yaml$/';
+export const DATASET_FILE = 'resourceExtname == .jsonl';
+
+/** A clause that holds when all of them do. */
+export function all(...clauses: readonly string[]): string {
+  return clauses.join(' && ');
+}
+
+/** A clause that holds when one of them does. */
+export function any(...clauses: readonly string[]): string {
+  return clauses.join(' || ');
+}

@@ -1,0 +1,101 @@
+/** Where each command is shown, and when: only what makes sense there and then. */
+import { type CommandId } from './commands.ts';
+import { all, any, BATCH_FILE, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, TRUSTED } from './keys.ts';
+import { VIEW_IDS, VIEW_KEYS } from './views.ts';
+
+interface MenuItem {
+  readonly command: CommandId;
+  readonly when: string;
+  readonly group?: string;
+}
+
+const ANY_PAGE = any(KEY.activeBatch, KEY.activeTrajectory);
+
+/** When the palette shows a command; `false` for those that need to be told of what. */
+const PALETTE: Readonly<Record<CommandId, string>> = {
+  'rollout.launchBatch': all(TRUSTED, HAS_FOLDER),
+  'rollout.launchTask': all(TRUSTED, DATASET_FILE),
+  'rollout.launchAgain': all(TRUSTED, KEY.hasBatches),
+  'rollout.runFailedAgain': all(TRUSTED, KEY.hasBatches),
+  'rollout.retryUnsettled': all(TRUSTED, KEY.hasUnsettled),
+  'rollout.stopBatch': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
+  'rollout.pauseBatch': all(TRUSTED, KEY.hasRunning),
+  'rollout.resumeBatch': all(TRUSTED, KEY.hasPaused),
+  'rollout.openBatch': all(TRUSTED, KEY.hasBatches),
+  'rollout.openTrajectory': all(TRUSTED, KEY.hasBatches),
+  'rollout.openTestAttempts': 'false',
+  'rollout.import': TRUSTED,
+  'rollout.createSample': TRUSTED,
+  'rollout.newAgent': HAS_FOLDER,
+  'rollout.newTool': HAS_FOLDER,
+  'rollout.newBatch': HAS_FOLDER,
+  'rollout.showLog': 'true',
+  'rollout.collectDiagnostics': 'true',
+  'rollout.startServer': all(TRUSTED, `${VIEW_KEYS.server} == stopped`),
+  'rollout.refresh': 'false',
+  'rollout.copyReference': ANY_PAGE,
+  'rollout.forgetSecrets': TRUSTED,
+};
+
+const inView = (view: string): string => `view == ${view}`;
+const inBatches = (item: string): string => all(inView(VIEW_IDS.batches), item);
+const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
+const ANY_BATCH = 'viewItem =~ /^batch\\./';
+const pageIs = (...states: readonly string[]): string => all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
+
+export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
+  commandPalette: Object.entries(PALETTE).map(([command, when]) => ({ command: command as CommandId, when })), // the record's own keys
+  'explorer/context': [
+    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '2_rollout@1' },
+  ],
+  'editor/context': [
+    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '2_rollout@1' },
+    { command: 'rollout.launchTask', when: all(TRUSTED, DATASET_FILE), group: '2_rollout@1' },
+  ],
+  'editor/title/run': [
+    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '1_rollout@1' },
+  ],
+  'editor/title': [
+    { command: 'rollout.pauseBatch', when: pageIs('running', 'open'), group: 'navigation@1' },
+    { command: 'rollout.resumeBatch', when: pageIs('paused'), group: 'navigation@1' },
+    { command: 'rollout.stopBatch', when: pageIs('running', 'open', 'paused'), group: 'navigation@2' },
+    { command: 'rollout.launchAgain', when: pageIs('ended'), group: 'navigation@1' },
+    { command: 'rollout.runFailedAgain', when: pageIs('ended'), group: '1_rollout@1' },
+    { command: 'rollout.retryUnsettled', when: pageIs('ended', 'running', 'paused'), group: '1_rollout@2' },
+    { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
+  ],
+  'view/title': [
+    { command: 'rollout.launchBatch', when: all(TRUSTED, inView(VIEW_IDS.batches), HAS_FOLDER), group: 'navigation@1' },
+    { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.batches)), group: 'navigation@2' },
+    { command: 'rollout.import', when: all(TRUSTED, inView(VIEW_IDS.batches)), group: '1_rollout@1' },
+    { command: 'rollout.openTrajectory', when: all(TRUSTED, inView(VIEW_IDS.batches), KEY.hasBatches), group: '1_rollout@2' },
+    { command: 'rollout.newBatch', when: all(inView(VIEW_IDS.batches), HAS_FOLDER), group: '2_rollout@1' },
+    { command: 'rollout.newAgent', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@1' },
+    { command: 'rollout.newTool', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@2' },
+    { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
+    { command: 'rollout.showLog', when: inView(VIEW_IDS.targets), group: '1_rollout@1' },
+    { command: 'rollout.collectDiagnostics', when: inView(VIEW_IDS.targets), group: '1_rollout@2' },
+    { command: 'rollout.forgetSecrets', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: '1_rollout@3' },
+  ],
+  'testing/item/context': [
+    { command: 'rollout.openTestAttempts', when: all(TRUSTED, 'controllerId == rollout'), group: 'inline@9' },
+    { command: 'rollout.openTestAttempts', when: all(TRUSTED, 'controllerId == rollout'), group: '1_rollout@1' },
+  ],
+  'view/item/context': [
+    { command: 'rollout.pauseBatch', when: inBatches('viewItem == batch.running'), group: 'inline@1' },
+    { command: 'rollout.resumeBatch', when: inBatches('viewItem == batch.paused'), group: 'inline@1' },
+    { command: 'rollout.stopBatch', when: inBatches(LIVE), group: 'inline@2' },
+    { command: 'rollout.launchAgain', when: inBatches('viewItem == batch.ended'), group: 'inline@1' },
+    { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: 'inline@1' },
+    { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
+    { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
+    { command: 'rollout.pauseBatch', when: inBatches('viewItem == batch.running'), group: '2_control@1' },
+    { command: 'rollout.resumeBatch', when: inBatches('viewItem == batch.paused'), group: '2_control@1' },
+    { command: 'rollout.stopBatch', when: inBatches(LIVE), group: '2_control@2' },
+    { command: 'rollout.launchAgain', when: inBatches(ANY_BATCH), group: '3_launch@1' },
+    { command: 'rollout.runFailedAgain', when: inBatches(ANY_BATCH), group: '3_launch@2' },
+    { command: 'rollout.retryUnsettled', when: inBatches(ANY_BATCH), group: '3_launch@3' },
+    { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: '3_launch@1' },
+    { command: 'rollout.copyReference', when: inBatches('viewItem =~ /^(batch\\.|task|attempt)/'), group: '9_copy@1' },
+  ],
+};

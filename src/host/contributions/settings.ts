@@ -1,0 +1,53 @@
+/** What can be set, by concern. */
+
+export const DEFAULTS = {
+  store: '',
+  'launch.openPage': true,
+  'launch.confirmAbove': 500,
+  'view.batchesLimit': 50,
+} as const;
+
+export type SettingName = keyof typeof DEFAULTS;
+
+/** The part of the settings' names before the first dot. */
+export const SECTION = 'rollout';
+
+interface SettingRow {
+  readonly type: 'string' | 'boolean' | 'integer';
+  readonly markdownDescription: string;
+  readonly scope: 'machine-overridable' | 'window' | 'resource';
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Record<SettingName, SettingRow>> }[] = [
+  {
+    title: 'Store',
+    settings: {
+      store: {
+        type: 'string', scope: 'machine-overridable',
+        markdownDescription: 'Where batches and trajectories are kept: a folder, or a PostgreSQL address (`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then a folder in your user data that the `rollout` command shares. A password belongs into `PGPASSWORD` or a `.pgpass` file, not here.',
+      },
+    },
+  },
+  {
+    title: 'Launch',
+    settings: {
+      'launch.openPage': { type: 'boolean', scope: 'window', markdownDescription: 'Open the page of a batch as soon as it is launched.' },
+      'launch.confirmAbove': { type: 'integer', scope: 'window', minimum: 0, markdownDescription: 'Ask before a batch of more attempts than this (tasks times attempts) is launched. `0` always asks.' },
+    },
+  },
+  {
+    title: 'Views',
+    settings: {
+      'view.batchesLimit': { type: 'integer', scope: 'window', minimum: 10, maximum: 500, markdownDescription: 'How many batches the Batches view loads at a time.' },
+    },
+  },
+];
+
+export const configuration = CONCERNS.map(({ title, settings }, order) => ({
+  title, order,
+  properties: Object.fromEntries(Object.entries(settings).map(([name, row], index) => [
+    `${SECTION}.${name}`, { ...row, default: DEFAULTS[name as SettingName], order: index }, // the record's own keys
+  ])),
+}));

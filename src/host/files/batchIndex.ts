@@ -1,0 +1,42 @@
+/** Which batch file names which agent and which dataset. Read once, and again when a batch file changes. */
+import type * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import type { BatchRefs } from './batchRefs.ts';
+import { folderOf, pathOf, workspaceFiles } from './workspaceFiles.ts';
+
+export interface IndexedBatch extends BatchRefs {
+  readonly uri: vscode.Uri;
+}
+
+export class BatchIndex {
+  readonly #list: () => Promise<vscode.Uri[]>;
+  #found: Promise<IndexedBatch[]> | undefined;
+
+  constructor(list: () => Promise<vscode.Uri[]>) {
+    this.#list = list;
+  }
+
+  forget(): void {
+    this.#found = undefined;
+  }
+
+  all(): Promise<IndexedBatch[]> {
+    this.#found ??= this.#read();
+    this.#found.catch(() => this.forget());
+    return this.#found;
+  }
+
+  async #read(): Promise<IndexedBatch[]> {
+    const [{ batchRefs }, uris] = await Promise.all([import('./batchRefs.ts'), this.#list()]);
+    const found = await Promise.all(uris.map(async (uri) => {
+      const path = pathOf(uri);
+      try {
+        return { uri, ...batchRefs(path, await workspaceFiles(folderOf(uri)).readText(path)) };
+      } catch (thrown) {
+        if (StudioError.is(thrown)) return undefined; // gone, or not text
+        throw thrown;
+      }
+    }));
+    return found.filter((each) => each !== undefined);
+  }
+}

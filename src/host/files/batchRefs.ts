@@ -1,0 +1,38 @@
+/** What a batch file names, read from its text alone; also from one that is only half written. */
+import { isJsonObject } from '../../common/json.ts';
+import { columnsOf } from '../../config/dataset/columns.ts';
+import { formatOf, readTasks, type DatasetItem, type DatasetSpec } from '../../config/dataset/dataset.ts';
+import type { Files } from '../../config/files.ts';
+import { dirname, joinPath } from '../../config/paths.ts';
+import { batchFile } from '../../config/schema/batchFile.ts';
+import { parseFile } from '../../config/source/parse.ts';
+
+export interface BatchRefs {
+  /** Path of the agent file. */
+  readonly agent: string | undefined;
+  /** Path of the world file. */
+  readonly world: string | undefined;
+  readonly dataset: DatasetSpec | undefined;
+}
+
+export function batchRefs(path: string, text: string): BatchRefs {
+  const { value } = parseFile(path, text);
+  const file = isJsonObject(value) ? value : {};
+  const at = (named: unknown): string | undefined => (typeof named === 'string' ? joinPath(dirname(path), named) : undefined);
+  return { agent: at(file['agent']), world: at(file['world']), dataset: datasetSpec(path, file['dataset']) };
+}
+
+function datasetSpec(path: string, value: unknown): DatasetSpec | undefined {
+  const section = batchFile.shape.dataset.safeParse(value);
+  if (!section.success) return undefined;
+  const dataset = joinPath(dirname(path), section.data.file);
+  const format = section.data.format ?? formatOf(dataset);
+  return format === undefined ? undefined : { path: dataset, format, columns: columnsOf(section.data), offset: 0 };
+}
+
+/** The first tasks of a dataset; records that cannot be read are left out. */
+export async function firstTasks(files: Files, spec: DatasetSpec, most: number): Promise<DatasetItem[]> {
+  const found: DatasetItem[] = [];
+  for await (const item of readTasks(files, { ...spec, limit: most }, () => undefined)) found.push(item);
+  return found;
+}

@@ -1,0 +1,48 @@
+/** The tasks of a batch file and where they stand in the dataset, read without building or running anything. */
+import { StudioError } from '../../common/errors.ts';
+import type { Files } from '../../config/files.ts';
+import { loadBatch } from '../../config/load.ts';
+import { readTasks } from '../../config/dataset/dataset.ts';
+import { hasErrors, type Problem } from '../../config/source/problem.ts';
+
+export interface TaskSpot {
+  readonly id: string;
+  readonly question: string;
+  /** Line of its record, from 1. */
+  readonly line: number;
+}
+
+export interface TaskList {
+  readonly name: string;
+  /** Path of the dataset. */
+  readonly dataset: string;
+  readonly attempts: number;
+  readonly tasks: readonly TaskSpot[];
+  /** Whether the dataset has no others. */
+  readonly whole: boolean;
+}
+
+/** Throws StudioError `config` with the problems of a file that cannot be read. */
+export async function taskList(files: Files, path: string, most: number): Promise<TaskList> {
+  const { value, problems } = await loadBatch(files, path, { records: 1 });
+  if (value === undefined) throw wrong(problems);
+  const tasks: TaskSpot[] = [];
+  const faults: Problem[] = [];
+  let whole = true;
+  for await (const { task, line } of readTasks(files, value.dataset.spec, (problem) => faults.push(problem))) {
+    if (tasks.length === most) {
+      whole = false;
+      break;
+    }
+    tasks.push({ id: task.id, question: task.question, line });
+  }
+  if (tasks.length === 0 && hasErrors(faults)) throw wrong(faults);
+  return { name: value.name, dataset: value.dataset.spec.path, attempts: value.file.attempts, tasks, whole };
+}
+
+function wrong(problems: readonly Problem[]): StudioError {
+  const first = problems[0];
+  return new StudioError('config', first === undefined ? 'This batch file cannot be read.' : `${first.message} (line ${first.line})`, {
+    ...(first === undefined ? {} : { mend: first.mend }), details: { problems },
+  });
+}

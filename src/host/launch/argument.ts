@@ -1,0 +1,27 @@
+/** What a launch command was called on: a file, a file with tasks, or a row of a tree. */
+import path from 'node:path';
+import { z } from 'zod';
+import type { ChosenTasks } from './plan.ts';
+
+/** A `vscode.Uri`, however it came here. */
+const uri = z.object({ scheme: z.literal('file'), fsPath: z.string().min(1) }).transform(({ fsPath }) => fsPath);
+const file = z.union([uri, z.string().refine((text) => path.isAbsolute(text))]);
+const tasks = z.union([z.string().transform((id) => [id]), z.array(z.string()).min(1)]);
+const fileArgument = z.union([
+  file.transform((found) => ({ file: found, task: undefined })),
+  z.object({ file, task: tasks.optional() }),
+]);
+const taskOfBatch = z.object({ batch: z.string().min(1), task: z.string().min(1) });
+
+export type LaunchTarget =
+  | { readonly kind: 'file'; readonly file: string; readonly tasks?: ChosenTasks }
+  | { readonly kind: 'task'; readonly batch: string; readonly task: string };
+
+export function launchTarget(value: unknown): LaunchTarget | undefined {
+  const ofBatch = taskOfBatch.safeParse(value);
+  if (ofBatch.success) return { kind: 'task', ...ofBatch.data };
+  const ofFile = fileArgument.safeParse(value);
+  if (!ofFile.success) return undefined;
+  const { file: found, task } = ofFile.data;
+  return { kind: 'file', file: found, ...(task === undefined ? {} : { tasks: { kind: 'some', ids: [...task] } }) };
+}

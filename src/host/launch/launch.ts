@@ -1,0 +1,132 @@
+/** The commands that launch. */
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import { wantedBatch } from '../batches/wanted.ts';
+import type { StudioFiles } from '../files/studioFiles.ts';
+import type { RegisterCommand, Services } from '../services.ts';
+import type { FileProblems } from '../window/problems.ts';
+import { pickOne } from '../window/questions/dialogue.ts';
+import { BACK } from '../window/questions/answer.ts';
+import { withProgress } from '../window/progress.ts';
+import { allTasks, failedTasks, submissionOf } from './again.ts';
+import { launchTarget, type LaunchTarget } from './argument.ts';
+import { batchFiles, fileOf } from './batchFiles.ts';
+import { tasksOfLine, type LineTask } from './datasetLine.ts';
+import { launchBatch, type LauncherParts } from './launcher.ts';
+import { LaunchMemory } from './memory.ts';
+import type { ChosenTasks, LaunchAnswers } from './plan.ts';
+import { askLaunch } from './questions.ts';
+import { StoredValues } from './values/storedValues.ts';
+
+/** What launching keeps in this window. */
+export interface LaunchState {
+  readonly memory: LaunchMemory;
+  readonly values: StoredValues;
+}
+
+export function launchState(context: vscode.ExtensionContext): LaunchState {
+  return { memory: new LaunchMemory(context.workspaceState), values: new StoredValues(context.secrets, context.globalState) };
+}
+
+interface Parts extends LauncherParts {
+  readonly files: StudioFiles;
+}
+
+export function registerLaunch(services: Services, register: RegisterCommand, shared: LaunchState & { readonly problems: FileProblems; readonly files: StudioFiles }): vscode.Disposable {
+  const parts: Parts = { services, ...shared };
+  return vscode.Disposable.from(
+    register('rollout.launchBatch', async (argument) => {
+      const target = launchTarget(argument);
+      await (target?.kind === 'task' ? onTask(parts, target) : ask(parts, target));
+    }),
+    register('rollout.launchTask', async (argument) => {
+      const target = launchTarget(argument);
+      if (target?.kind === 'task') await onTask(parts, target);
+      else if (target?.tasks !== undefined) await ask(parts, target);
+      else await onLine(parts);
+    }),
+    register('rollout.launchAgain', async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Launch Again', sensible: (row) => !row.imported });
+      if (batch !== undefined) await again(parts, batch, 'all');
+    }),
+    register('rollout.runFailedAgain', async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Run Failed Again', sensible: (row) => !row.imported && row.counts.failed > 0 });
+      if (batch !== undefined) await again(parts, batch, 'failed');
+    }),
+    register('rollout.forgetSecrets', async () => {
+      const count = await parts.values.forgetAll();
+      void vscode.window.showInformationMessage(count === 0 ? 'No values were stored.' : `${count} stored ${count === 1 ? 'value was' : 'values were'} forgotten.`);
+    }),
+  );
+}
+
+/** All questions that are open yet. */
+async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }> | undefined): Promise<void> {
+  const asked = await askLaunch({
+    files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
+    ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
+    ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
+  }, parts.memory);
+  if (asked !== undefined) await launchBatch(parts, { ...asked, once: target?.tasks !== undefined });
+}
+
+/** The same task of the file that the batch came from. */
+async function onTask(parts: Parts, { batch, task }: { readonly batch: string; readonly task: string }): Promise<void> {
+  const { file } = await origin(parts, batch);
+  await ask(parts, { kind: 'file', file: file.fsPath, tasks: { kind: 'some', ids: [task] } });
+}
+
+/** The line the cursor is in. */
+async function onLine(parts: Parts): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) throw new StudioError('usage', 'Put the cursor into a line of a dataset first.');
+  const found = await tasksOfLine(editor.document.uri, editor.selection.active.line + 1, await batchFiles(parts.files, parts.memory));
+  const chosen = await oneOf(found);
+  if (chosen !== undefined) await ask(parts, { kind: 'file', file: chosen.file.fsPath, tasks: { kind: 'some', ids: [chosen.task] } });
+}
+
+async function oneOf(found: readonly LineTask[]): Promise<LineTask | undefined> {
+  if (found.length < 2) return found[0];
+  const choices = found.map((value) => ({ label: vscode.workspace.asRelativePath(value.file), description: value.task, value }));
+  const chosen = await pickOne({ title: 'Launch on This Task', step: 1, steps: 1 }, choices, { placeholder: 'By which batch file?' });
+  return chosen === BACK ? undefined : chosen;
+}
+
+async function again(parts: Parts, batch: string, which: 'all' | 'failed'): Promise<void> {
+  const from = await origin(parts, batch);
+  const answers = which === 'all' ? from.answers : { ...from.answers, tasks: await failedOf(parts, batch, from.name) };
+  if (answers.tasks.kind === 'some' && answers.tasks.ids.length === 0) return;
+  await launchBatch(parts, { file: from.file, answers, once: true });
+}
+
+async function failedOf({ services }: Parts, batch: string, name: string): Promise<ChosenTasks> {
+  const ids = await withProgress('Looking for failed attempts', async ({ signal }) => failedTasks((await services.server.connection({ signal })).api, batch, signal));
+  if (ids.length === 0) void vscode.window.showInformationMessage(`No attempt of ${name} has failed.`);
+  return { kind: 'some', ids };
+}
+
+interface Origin {
+  readonly file: vscode.Uri;
+  readonly name: string;
+  readonly answers: LaunchAnswers;
+}
+
+/** Where a batch came from: as it is remembered, else by what it was made of. */
+async function origin({ services, memory, files }: Parts, batch: string): Promise<Origin> {
+  const row = await services.batches.get(batch);
+  const known = memory.batch(batch);
+  if (known !== undefined && (await exists(known.file))) return { file: vscode.Uri.file(known.file), name: row.name, answers: known.answers };
+  const { api } = await services.server.connection();
+  const submission = await submissionOf(api, row);
+  return { file: await fileOf(submission, files), name: row.name, answers: { tasks: await allTasks(api, batch), attempts: row.attempts } };
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(vscode.Uri.file(file));
+    return true;
+  } catch (error) {
+    if (error instanceof vscode.FileSystemError) return false;
+    throw error;
+  }
+}

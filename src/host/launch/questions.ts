@@ -1,0 +1,113 @@
+/** Launch Batch…: which file, which tasks, how many attempts. */
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import { taskList, type TaskList } from '../files/taskList.ts';
+import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
+import { BACK, type Answer } from '../window/questions/answer.ts';
+import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
+import { SKIPPED, walk } from '../window/questions/steps.ts';
+import type { LaunchMemory } from './memory.ts';
+import { attemptChoices, taskChoices, wrongAttempts, type ChosenTasks, type FileFacts, type LaunchAnswers } from './plan.ts';
+
+/** Most tasks that are read to be offered. */
+const TASKS_READ = 10_000;
+
+export interface Asked {
+  readonly file: vscode.Uri;
+  readonly answers: LaunchAnswers;
+  readonly facts: FileFacts;
+}
+
+export interface Given {
+  /** Batch files to choose from, best guess first. */
+  readonly files: readonly vscode.Uri[];
+  /** What is chosen already. */
+  readonly file?: vscode.Uri;
+  readonly tasks?: ChosenTasks;
+}
+
+/** undefined: the user closed one of the questions. */
+export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Asked | undefined> {
+  let file = given.file;
+  let known: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
+  let tasks = given.tasks;
+  let attempts: number | undefined;
+  let answers: LaunchAnswers | undefined;
+  const facts = async (of: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
+    if (known?.file.toString() !== of.toString()) known = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
+    const { list } = known;
+    return { list, facts: { tasks: list.tasks.length, whole: list.whole, attempts: list.attempts } };
+  };
+  const chosenFile = (): vscode.Uri => {
+    if (file === undefined) throw new StudioError('internal', 'Tasks are asked for before the file is known.');
+    return file;
+  };
+  const steps = [
+    async (step: number, of: number) => {
+      if (given.file !== undefined) return SKIPPED;
+      const answer = await askFile({ title: TITLE, step, steps: of }, given.files, file);
+      if (answer !== undefined && answer !== BACK) file = answer;
+      return answer;
+    },
+    async (step: number, of: number) => {
+      if (given.tasks !== undefined) return SKIPPED;
+      const about = await facts(chosenFile());
+      const answer = await askTasks({ title: titleOf(chosenFile()), step, steps: of }, about.list, about.facts, memory.file(chosenFile().fsPath)?.answers);
+      if (answer === undefined || answer === BACK) return answer;
+      answers = answer.kind === 'same' ? answer.answers : undefined;
+      if (answer.kind !== 'same') tasks = answer;
+      return answer;
+    },
+    async (step: number, of: number) => {
+      if (answers !== undefined) return SKIPPED;
+      const about = await facts(chosenFile());
+      const answer = await askAttempts({ title: titleOf(chosenFile()), step, steps: of }, about.facts, memory.file(chosenFile().fsPath)?.answers);
+      if (answer !== undefined && answer !== BACK) attempts = answer.attempts;
+      return answer;
+    },
+  ].slice(given.file === undefined ? 0 : 1);
+  if (!(await walk(steps))) return undefined;
+  const about = await facts(chosenFile());
+  return { file: chosenFile(), facts: about.facts, answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) } };
+}
+
+const TITLE = 'Launch Batch';
+
+function titleOf(file: vscode.Uri): string {
+  return `${TITLE}: ${vscode.workspace.asRelativePath(file)}`;
+}
+
+function askFile(place: StepPlace, files: readonly vscode.Uri[], chosen: vscode.Uri | undefined): Promise<Answer<vscode.Uri>> {
+  const choices = files.map((value) => ({
+    label: value.path.slice(value.path.lastIndexOf('/') + 1).replace(/\.batch\.\w+$/, ''), description: vscode.workspace.asRelativePath(value), icon: 'beaker', value,
+  }));
+  const active = chosen === undefined ? 0 : files.findIndex((file) => file.toString() === chosen.toString());
+  return pickOne(place, choices, { placeholder: 'Which batch file?', active: Math.max(0, active) });
+}
+
+type TaskAnswer = ChosenTasks | { readonly kind: 'same'; readonly answers: LaunchAnswers };
+
+async function askTasks(place: StepPlace, list: TaskList, facts: FileFacts, last: LaunchAnswers | undefined): Promise<Answer<TaskAnswer>> {
+  for (;;) {
+    const answer = await pickOne(place, taskChoices(facts, last), { placeholder: 'Which tasks?' });
+    if (answer === undefined || answer === BACK || answer.kind !== 'pick') return answer;
+    const shown = list.tasks.map(({ id, question }) => ({ label: id, description: question.replaceAll(/\s+/g, ' ').slice(0, 120), value: id }));
+    const ids = await pickMany({ ...place, step: Math.max(place.step, 2) }, shown, { placeholder: 'Which of them? Type to filter' });
+    if (ids === undefined) return undefined;
+    if (ids !== BACK) return { kind: 'some', ids: [...ids] };
+  }
+}
+
+async function askAttempts(place: StepPlace, facts: FileFacts, last: LaunchAnswers | undefined): Promise<Answer<{ readonly attempts: number | undefined }>> {
+  for (;;) {
+    const choices = attemptChoices(facts, last);
+    const active = last?.attempts === undefined ? 0 : choices.findIndex(({ value }) => value.kind === 'count' && value.count === last.attempts);
+    const answer = await pickOne(place, choices, { placeholder: 'How many attempts at each task?', active: Math.max(0, active) });
+    if (answer === undefined || answer === BACK) return answer;
+    if (answer.kind === 'file') return { attempts: undefined };
+    if (answer.kind === 'count') return { attempts: answer.count };
+    const text = await input({ ...place, step: Math.max(place.step, 2) }, { prompt: 'Attempts at each task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts });
+    if (text === undefined) return undefined;
+    if (text !== BACK) return { attempts: Number(text) };
+  }
+}

@@ -1,0 +1,35 @@
+/** Launches by the command line. Knows nothing of VS Code. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Cli } from '../services.ts';
+import { needsTaskFile, runArguments, type LaunchAnswers } from './plan.ts';
+
+const launched = z.object({ batch: z.string() });
+
+export interface BatchRun {
+  /** Absolute path of the batch file. */
+  readonly file: string;
+  readonly cwd: string;
+  readonly answers: LaunchAnswers;
+  /** Values for `${env:…}` beside those of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (line: string) => void;
+}
+
+/** Gives the batch's id as soon as it runs. Throws as `Cli.json` does. */
+export async function runBatch(cli: Cli, { file, answers, ...options }: BatchRun): Promise<string> {
+  const run = async (taskFile?: string): Promise<string> => launched.parse(await cli.json(runArguments(file, answers, taskFile), options)).batch;
+  const { tasks } = answers;
+  if (tasks.kind !== 'some' || !needsTaskFile(answers)) return run();
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-tasks-'));
+  try {
+    const taskFile = path.join(folder, 'tasks.json');
+    await writeFile(taskFile, JSON.stringify(tasks.ids), { mode: 0o600 });
+    return await run(taskFile);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

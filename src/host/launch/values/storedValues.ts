@@ -1,0 +1,50 @@
+/** Values for `${env:…}` that the environment does not have: asked for once, kept by the editor's secret storage. */
+import { z } from 'zod';
+import type { Memory } from '../memory.ts';
+
+/** The part of `vscode.SecretStorage` that is needed. */
+export interface Vault {
+  get(key: string): Thenable<string | undefined>;
+  store(key: string, value: string): Thenable<void>;
+  delete(key: string): Thenable<void>;
+}
+
+/** Which names are kept; a vault does not tell. */
+const NAMES = 'launch.valueNames';
+const key = (name: string): string => `env:${name}`;
+
+export class StoredValues {
+  readonly #vault: Vault;
+  readonly #names: Memory;
+
+  constructor(vault: Vault, names: Memory) {
+    this.#vault = vault;
+    this.#names = names;
+  }
+
+  get names(): readonly string[] {
+    return z.array(z.string()).safeParse(this.#names.get(NAMES)).data ?? [];
+  }
+
+  /** Those of the names that are kept. */
+  async of(names: readonly string[]): Promise<Record<string, string>> {
+    const found: Record<string, string> = {};
+    for (const name of names) {
+      const value = await this.#vault.get(key(name));
+      if (value !== undefined) found[name] = value;
+    }
+    return found;
+  }
+
+  async keep(name: string, value: string): Promise<void> {
+    await this.#vault.store(key(name), value);
+    await this.#names.update(NAMES, [...new Set([...this.names, name])].sort());
+  }
+
+  async forgetAll(): Promise<number> {
+    const { names } = this;
+    for (const name of names) await this.#vault.delete(key(name));
+    await this.#names.update(NAMES, []);
+    return names.length;
+  }
+}

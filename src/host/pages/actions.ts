@@ -1,0 +1,101 @@
+/** What a page asks its host to do, done by the editor. */
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import type { PageAction, PagePlace } from '../../protocol/page.ts';
+import type { Place } from '../../trace/schema.ts';
+import type { DoAction, Pages, Services } from '../services.ts';
+import { placeLink, placeReference } from './placeName.ts';
+import { findSource } from './sourceFile.ts';
+import type { ValueDocuments } from './textDocuments.ts';
+
+const BATCH_COMMANDS = {
+  pause: 'rollout.pauseBatch', resume: 'rollout.resumeBatch', cancel: 'rollout.stopBatch',
+  retry: 'rollout.retryUnsettled', again: 'rollout.launchAgain', failed_again: 'rollout.runFailedAgain',
+} as const satisfies Record<Extract<PageAction, { do: 'batch' }>['verb'], string>;
+
+export interface ActionParts {
+  readonly services: Pick<Services, 'context' | 'log' | 'server' | 'cli'>;
+  readonly pages: () => Pages;
+  readonly documents: ValueDocuments;
+}
+
+export function createActions({ services, pages, documents }: ActionParts): DoAction {
+  return async (action) => {
+    switch (action.do) {
+      case 'open':
+        await pages().open(action.place, { beside: action.beside ?? false });
+        return;
+      case 'source':
+        await openSource(services, action.place, action.rollout);
+        return;
+      case 'document':
+        await documents.open(action.title, action.text, action.language);
+        return;
+      case 'copy':
+        await vscode.env.clipboard.writeText(action.text);
+        return;
+      case 'external':
+        await openExternal(action.url);
+        return;
+      case 'link':
+        await vscode.env.clipboard.writeText(linkTo(services.context, action.place).toString(true));
+        vscode.window.setStatusBarMessage('$(link) Link copied', 3_000);
+        return;
+      case 'batch':
+        await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
+        return;
+      case 'save':
+        await savePage(services, action.place);
+    }
+  };
+}
+
+/** A link that opens the place in this editor, on any machine that has the same store. */
+export function linkTo(context: vscode.ExtensionContext, place: PagePlace): vscode.Uri {
+  return vscode.Uri.from({ scheme: vscode.env.uriScheme, authority: context.extension.id, ...placeLink(place) });
+}
+
+/** Beside the page, unless the file is visible somewhere already. */
+async function openSource(services: Pick<Services, 'server'>, place: Place, rollout: string | undefined): Promise<void> {
+  const connection = rollout === undefined ? undefined : await services.server.connection({ start: false }).catch(() => undefined);
+  const uri = await findSource(place, connection?.api, rollout);
+  const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
+  const document = await vscode.workspace.openTextDocument(uri);
+  const at = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
+  await vscode.window.showTextDocument(document, {
+    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside, selection: new vscode.Range(at, at), preview: true,
+  });
+}
+
+async function openExternal(text: string): Promise<void> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw new StudioError('forbidden', 'Only web addresses are opened from a trajectory.');
+  await vscode.env.openExternal(vscode.Uri.parse(url.href, true));
+}
+
+async function savePage({ cli, server, log }: Pick<Services, 'cli' | 'server' | 'log'>, place: PagePlace): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
+  const name = `${place.page === 'batch' ? place.batch : place.rollout}.html`;
+  const target = await vscode.window.showSaveDialog({
+    title: 'Save as a Page That Needs No Server', saveLabel: 'Save', filters: { 'Web Page': ['html'] },
+    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
+  });
+  if (target === undefined) return;
+  if (target.scheme !== 'file') throw new StudioError('unsupported', 'A page is saved into a folder of the machine the server runs on.');
+  await server.connection(); // trusted, and there
+  await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: 'Saving the page', cancellable: true }, async (_progress, cancelled) => {
+    const stop = new AbortController();
+    const listener = cancelled.onCancellationRequested(() => stop.abort());
+    try {
+      await cli.json(['view', placeReference(place), '--save', target.fsPath], { cwd: path.dirname(target.fsPath), signal: stop.signal });
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      throw error;
+    } finally {
+      listener.dispose();
+    }
+    log.info(`Saved ${target.fsPath}`);
+  });
+  void vscode.window.setStatusBarMessage(`$(check) Saved ${path.basename(target.fsPath)}`, 5_000);
+}

@@ -1,0 +1,174 @@
+/** One page in a tab of the editor: its document, its relay, its title and icon. */
+import * as vscode from 'vscode';
+import { errorText } from '../../common/errors.ts';
+import { pageHtml } from '../../common/pageHtml.ts';
+import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
+import type { DoAction, Services } from '../services.ts';
+import { iconOfPlace, type PageIcon } from './icon.ts';
+import { panelKey } from './placeName.ts';
+import { Relay } from './relay.ts';
+
+export const VIEW_TYPE = 'rollout.page';
+
+/** All of them: this host can do everything a page may ask for. */
+const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'save'];
+
+export interface PanelOptions {
+  readonly services: Pick<Services, 'context' | 'log' | 'server' | 'batches'>;
+  readonly act: DoAction;
+  /** The page went elsewhere by itself, e.g. to the next attempt. */
+  readonly moved: (panel: PagePanel, before: string) => void;
+  readonly activeChanged: () => void;
+  /** Its place or its title is another. */
+  readonly changed: () => void;
+  readonly closed: (panel: PagePanel) => void;
+}
+
+export class PagePanel {
+  readonly view: vscode.WebviewPanel;
+  readonly #options: PanelOptions;
+  readonly #relay: Relay;
+  readonly #stop = new AbortController();
+  readonly #release: () => void;
+  #place: PagePlace;
+  #ready = false;
+  #icon: PageIcon | undefined;
+  #iconWanted: Promise<void> | undefined;
+
+  constructor(view: vscode.WebviewPanel, place: PagePlace, options: PanelOptions) {
+    this.view = view;
+    this.#place = place;
+    this.#options = options;
+    const { services } = options;
+    this.#relay = new Relay({
+      server: services.server,
+      post: (message) => this.#post(message),
+      other: (message) => this.#take(message),
+      strange: (why) => services.log.warn(`A page sent a message that could not be read: ${why}`),
+    });
+    const listeners: vscode.Disposable[] = [
+      view.webview.onDidReceiveMessage((raw: unknown) => this.#relay.take(raw)),
+      view.onDidChangeViewState(() => {
+        options.activeChanged();
+        this.#refreshIcon();
+      }),
+    ];
+    // While a page is open its tab tells what became of it, looked at or not.
+    const batchListener = services.batches.rows.changed(() => this.#refreshIcon());
+    const watch = services.batches.watch();
+    this.#release = () => {
+      this.#stop.abort();
+      this.#relay.dispose();
+      for (const listener of listeners) listener.dispose();
+      batchListener.dispose();
+      watch.dispose();
+    };
+    listeners.push(view.onDidDispose(() => {
+      this.#release();
+      options.closed(this);
+    }));
+    view.webview.options = webviewOptions(services.context);
+    view.webview.html = documentOf(view, services.context);
+    this.#refreshIcon();
+  }
+
+  get place(): PagePlace {
+    return this.#place;
+  }
+
+  get key(): string {
+    return panelKey(this.#place);
+  }
+
+  /** Shows the panel, at `place`. */
+  show(place: PagePlace, options: { readonly preserveFocus: boolean }): void {
+    this.view.reveal(undefined, options.preserveFocus);
+    if (!goesFurther(place)) return;
+    this.#place = place;
+    if (this.#ready) this.#post({ type: 'go', place });
+  }
+
+  /** Lets go of everything but the tab: it stays for the window that comes after this one. */
+  release(): void {
+    this.#release();
+  }
+
+  #take(message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>): void {
+    switch (message.type) {
+      case 'ready':
+        // A page that is loaded once more (a moved tab, a developer's reload) begins anew.
+        this.#relay.reset();
+        this.#ready = true;
+        this.#post({ type: 'init', place: this.#place, read_only: false, can: [...CAN], server: this.#options.services.server.state.value });
+        return;
+      case 'place': {
+        const before = this.key;
+        this.#place = message.place;
+        if (message.title !== '') this.view.title = message.title;
+        if (this.key !== before) this.#options.moved(this, before);
+        this.#options.activeChanged();
+        this.#options.changed();
+        this.#refreshIcon();
+        return;
+      }
+      case 'action':
+        void this.#act(message.id, message.action);
+    }
+  }
+
+  async #act(id: number, action: PageAction): Promise<void> {
+    try {
+      await this.#options.act(action);
+      this.#post({ type: 'done', id });
+    } catch (error) {
+      this.#options.services.log.warn(`${action.do}: ${errorText(error)}`);
+      this.#post({ type: 'done', id, error: errorText(error) });
+    }
+  }
+
+  #post(message: HostToPage): void {
+    if (!this.#stop.signal.aborted) void this.view.webview.postMessage(message);
+  }
+
+  /** One look at a time; what changes meanwhile is looked at by the next change. */
+  #refreshIcon(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#iconWanted ??= iconOfPlace(this.#options.services, this.#place, this.#stop.signal)
+      .then((icon) => {
+        if (this.#stop.signal.aborted || icon === this.#icon) return;
+        this.#icon = icon;
+        this.view.iconPath = vscode.Uri.joinPath(this.#options.services.context.extensionUri, 'media', 'icons', 'pages', `${icon}.svg`);
+      }, () => undefined) // a server that is not there is told by the page itself
+      .finally(() => {
+        this.#iconWanted = undefined;
+      });
+  }
+}
+
+export function webviewOptions(context: vscode.ExtensionContext): vscode.WebviewOptions {
+  return { enableScripts: true, localResourceRoots: [pageFolder(context)] };
+}
+
+function documentOf(view: vscode.WebviewPanel, context: vscode.ExtensionContext): string {
+  const { webview } = view;
+  const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
+  const own = webview.cspSource;
+  return pageHtml({
+    title: view.title,
+    // The worker's program is in the page's: an editor's page is of another origin than its files. Nothing is fetched.
+    sources: { script: [own], style: [own], font: [own], img: [own, 'data:', 'blob:'], connect: [], worker: ['blob:'] },
+    script: { url: url('page.js') },
+    style: { url: url('page.css') },
+    bodyAttributes: { 'data-host': 'vscode' },
+  });
+}
+
+function pageFolder(context: vscode.ExtensionContext): vscode.Uri {
+  return vscode.Uri.joinPath(context.extensionUri, 'dist', 'webview');
+}
+
+/** Whether a place says more than which page it is: only then an open page has somewhere to go. */
+function goesFurther(place: PagePlace): boolean {
+  if (place.page === 'batch') return place.filter !== undefined;
+  return place.seq !== undefined || place.step !== undefined || place.tab !== undefined;
+}

@@ -1,0 +1,113 @@
+/** The pages: one tab per batch and per rollout, shown again instead of opened twice, and back after a reload of the window. */
+import * as vscode from 'vscode';
+import { z } from 'zod';
+import { Observable } from '../../common/emitter.ts';
+import { pagePlace, type PagePlace } from '../../protocol/page.ts';
+import type { DoAction, Pages } from '../services.ts';
+import { PagePanel, VIEW_TYPE, webviewOptions, type PanelOptions } from './panel.ts';
+import { panelKey } from './placeName.ts';
+
+/** What a page keeps by `setState`. */
+const kept = z.object({ place: pagePlace });
+/** What is kept of all open pages beside that: a window may close before a page could say where it is. */
+const MEMORY = 'pages';
+const remembered = z.array(z.object({ title: z.string(), place: pagePlace })).catch([]);
+const REMEMBER_AFTER_MS = 500;
+
+export class PagePanels implements Pages, vscode.WebviewPanelSerializer {
+  readonly active = new Observable<PagePlace | undefined>(undefined);
+  readonly #panels = new Set<PagePanel>();
+  readonly #services: PanelOptions['services'];
+  readonly #act: DoAction;
+  readonly #before: z.infer<typeof remembered>;
+  #remembering: NodeJS.Timeout | undefined;
+
+  constructor(services: PanelOptions['services'], act: DoAction) {
+    this.#services = services;
+    this.#act = act;
+    this.#before = remembered.parse(services.context.workspaceState.get(MEMORY) ?? []);
+  }
+
+  open(place: PagePlace, options: { readonly beside?: boolean; readonly preserveFocus?: boolean } = {}): Promise<void> {
+    const preserveFocus = options.preserveFocus ?? false;
+    const open = this.#find(panelKey(place));
+    if (open !== undefined) {
+      open.show(place, { preserveFocus });
+      return Promise.resolve();
+    }
+    const viewColumn = options.beside === true ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+    const view = vscode.window.createWebviewPanel(VIEW_TYPE, this.#firstTitle(place), { viewColumn, preserveFocus }, {
+      ...webviewOptions(this.#services.context), retainContextWhenHidden: true, enableFindWidget: false,
+    });
+    this.#adopt(view, place);
+    return Promise.resolve();
+  }
+
+  /** After a reload of the window: the same page, where it was. */
+  deserializeWebviewPanel(view: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const parsed = kept.safeParse(state);
+    const place = parsed.success ? parsed.data.place : this.#rememberedPlace(view.title);
+    if (place !== undefined && this.#find(panelKey(place)) === undefined) this.#adopt(view, place);
+    else view.dispose(); // of another version, or open already: there is nothing to show in it
+    return Promise.resolve();
+  }
+
+  /** The tabs stay: the next window brings their pages back. */
+  dispose(): void {
+    clearTimeout(this.#remembering);
+    for (const panel of this.#panels) panel.release();
+  }
+
+  #rememberedPlace(title: string): PagePlace | undefined {
+    const lost = this.#before.filter(({ place }) => this.#find(panelKey(place)) === undefined);
+    return (lost.find((page) => page.title === title) ?? lost[0])?.place;
+  }
+
+  /** Places change with every step through a trajectory: they are written once one rests. */
+  #remember(delay: number): void {
+    clearTimeout(this.#remembering);
+    this.#remembering = setTimeout(() => {
+      const pages = [...this.#panels].map(({ view, place }) => ({ title: view.title, place }));
+      void this.#services.context.workspaceState.update(MEMORY, pages);
+    }, delay);
+  }
+
+  #adopt(view: vscode.WebviewPanel, place: PagePlace): void {
+    const panel = new PagePanel(view, place, {
+      services: this.#services,
+      act: this.#act,
+      moved: (mover) => this.#closeTwins(mover),
+      activeChanged: () => this.#tellActive(),
+      changed: () => this.#remember(REMEMBER_AFTER_MS),
+      closed: (gone) => {
+        this.#panels.delete(gone);
+        this.#tellActive();
+        this.#remember(0);
+      },
+    });
+    this.#panels.add(panel);
+    this.#tellActive();
+    this.#remember(0);
+  }
+
+  #find(key: string): PagePanel | undefined {
+    return [...this.#panels].find((panel) => panel.key === key);
+  }
+
+  /** A page that went to where another one is takes its place. */
+  #closeTwins(mover: PagePanel): void {
+    for (const panel of [...this.#panels]) {
+      if (panel !== mover && panel.key === mover.key) panel.view.dispose();
+    }
+  }
+
+  #tellActive(): void {
+    this.active.set([...this.#panels].find((panel) => panel.view.active)?.place);
+  }
+
+  /** Until the page knows better. */
+  #firstTitle(place: PagePlace): string {
+    if (place.page === 'trajectory') return 'Trajectory';
+    return this.#services.batches.rows.value.find((row) => row.batch === place.batch)?.name ?? 'Batch';
+  }
+}

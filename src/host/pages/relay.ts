@@ -1,0 +1,202 @@
+/**
+ * Carries a page's requests and sockets to the server: adds the token, lets nothing through that is not the product's own
+ * interface, and ends what is under way when the page goes. Knows nothing of VS Code, so it is tested against a real server.
+ */
+import type { Connection } from '../../client/connect.ts';
+import { wsSocket } from '../../client/subscribe.ts';
+import type { Listen, Observable } from '../../common/emitter.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import type { FrameSocket } from '../../protocol/follow.ts';
+import { pageToHost, type HostToPage, type PageToHost, type ServerState } from '../../protocol/page.ts';
+import { fetchTransport } from '../../protocol/transport.ts';
+
+/** The part of the extension's way to a server that a relay needs. */
+export interface RelayServer {
+  readonly state: Observable<ServerState>;
+  readonly connected: Listen<Connection>;
+  connection(options?: { readonly start?: boolean; readonly signal?: AbortSignal }): Promise<Connection>;
+}
+
+export interface RelayOptions {
+  readonly server: RelayServer;
+  readonly post: (message: HostToPage) => void;
+  /** What is no matter of the server: the page is ready, moved, or asks its host to do something. */
+  readonly other: (message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>) => void;
+  /** A message that is none of the protocol. */
+  readonly strange: (why: string) => void;
+}
+
+interface RelayedSocket {
+  readonly stop: AbortController;
+  socket?: FrameSocket;
+}
+
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #requests = new Map<number, AbortController>();
+  readonly #sockets = new Map<number, RelayedSocket>();
+  readonly #stateListener: { dispose(): void };
+  #disposed = false;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#stateListener = options.server.state.changed((server) => this.#post({ type: 'server', server }));
+  }
+
+  /** Takes whatever the page sent. */
+  take(raw: unknown): void {
+    if (this.#disposed) return;
+    const parsed = pageToHost.safeParse(raw);
+    if (!parsed.success) {
+      this.#options.strange(parsed.error.issues[0]?.message ?? 'unknown');
+      return;
+    }
+    const message = parsed.data;
+    switch (message.type) {
+      case 'request':
+        void this.#request(message);
+        return;
+      case 'cancel':
+        this.#requests.get(message.id)?.abort();
+        return;
+      case 'socket':
+        if (message.what === 'open') void this.#open(message.id);
+        else this.#close(message.id);
+        return;
+      case 'send':
+        this.#sockets.get(message.id)?.socket?.send(message.text);
+        return;
+      default:
+        this.#options.other(message);
+    }
+  }
+
+  /** Forgets the page: its requests are cancelled and its sockets closed. A reloaded page begins anew. */
+  reset(): void {
+    for (const request of this.#requests.values()) request.abort();
+    for (const id of [...this.#sockets.keys()]) this.#close(id);
+    this.#requests.clear();
+  }
+
+  dispose(): void {
+    this.reset();
+    this.#disposed = true;
+    this.#stateListener.dispose();
+  }
+
+  async #request({ id, method, path, body, bytes }: Extract<PageToHost, { type: 'request' }>): Promise<void> {
+    const stop = new AbortController();
+    this.#requests.get(id)?.abort();
+    this.#requests.set(id, stop);
+    try {
+      if (!isOwnPath(path)) throw new StudioError('forbidden', 'A page may only ask the rollout server’s own interface.');
+      const reply = await this.#answer({ method, path, body, signal: stop.signal });
+      // A copy: what a message carries is a buffer of its own.
+      const content = bytes === true ? { bytes: new Uint8Array(await reply.bytes()) } : { text: await reply.text() };
+      if (!stop.signal.aborted) this.#post({ type: 'reply', id, status: reply.status, ...content });
+    } catch (error) {
+      if (!stop.signal.aborted) this.#post({ type: 'failed', id, ...failureOf(error) });
+    } finally {
+      if (this.#requests.get(id) === stop) this.#requests.delete(id);
+    }
+  }
+
+  /** A server that ended since is found again once; what only reads may then be asked a second time. */
+  async #answer({ method, path, body, signal }: { method: string; path: string; body: string | undefined; signal: AbortSignal }): ReturnType<ReturnType<typeof fetchTransport>['request']> {
+    const request = { method, path, ...(body === undefined ? {} : { body }), signal };
+    const ask = async (): ReturnType<ReturnType<typeof fetchTransport>['request']> => {
+      const connection = await this.#options.server.connection({ signal });
+      return fetchTransport(() => connection.address()).request(request);
+    };
+    try {
+      return await ask();
+    } catch (error) {
+      if (signal.aborted || !StudioError.is(error, 'unavailable') || (method !== 'GET' && method !== 'HEAD')) throw error;
+      return ask();
+    }
+  }
+
+  /** A socket that cannot be had now opens once the server is there again: nobody has to ask twice. */
+  async #open(id: number): Promise<void> {
+    if (this.#sockets.has(id)) return;
+    const relayed: RelayedSocket = { stop: new AbortController() };
+    this.#sockets.set(id, relayed);
+    const signal = relayed.stop.signal;
+    const closed = (): void => {
+      if (this.#sockets.get(id) !== relayed) return; // the page closed it, and knows
+      this.#sockets.delete(id);
+      this.#post({ type: 'socket', id, what: 'close' });
+    };
+    let connection: Connection;
+    try {
+      connection = await this.#whenConnected(signal);
+    } catch {
+      closed(); // its requests say why
+      return;
+    }
+    if (signal.aborted) return;
+    relayed.socket = wsSocket(() => connection.address())({
+      open: () => {
+        if (!signal.aborted) this.#post({ type: 'socket', id, what: 'open' });
+      },
+      message: (text) => {
+        if (!signal.aborted) this.#post({ type: 'message', id, text });
+      },
+      close: closed,
+    });
+  }
+
+  async #whenConnected(signal: AbortSignal): Promise<Connection> {
+    const { server } = this.#options;
+    for (;;) {
+      const again = nextOf(server.connected, signal);
+      try {
+        const connection = await server.connection({ signal });
+        again.dispose();
+        return connection;
+      } catch (error) {
+        if (signal.aborted || !StudioError.is(error, 'unavailable')) {
+          again.dispose();
+          throw error;
+        }
+        await again.happened; // or the page gave up: then the next try says so
+      }
+    }
+  }
+
+  #close(id: number): void {
+    const relayed = this.#sockets.get(id);
+    this.#sockets.delete(id);
+    relayed?.stop.abort();
+    relayed?.socket?.close();
+  }
+
+  #post(message: HostToPage): void {
+    if (!this.#disposed) this.#options.post(message);
+  }
+}
+
+/** Whether a path stays below `/v1/`, however it is written. */
+export function isOwnPath(path: string): boolean {
+  return URL.canParse(path, 'http://server') && !/[\\\s]/.test(path) && new URL(path, 'http://server').href.startsWith('http://server/v1/');
+}
+
+/** Begins to wait at once, so that nothing told meanwhile is missed. */
+function nextOf(listen: Listen<unknown>, signal: AbortSignal): { readonly happened: Promise<void>; dispose(): void } {
+  let end = (): void => undefined;
+  const happened = new Promise<void>((resolve) => {
+    const listener = listen(() => end());
+    end = (): void => {
+      listener.dispose();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    signal.addEventListener('abort', end, { once: true });
+  });
+  return { happened, dispose: () => end() };
+}
+
+function failureOf(error: unknown): { code: string; message: string; mend?: string } {
+  if (!StudioError.is(error)) return { code: 'internal', message: errorText(error) };
+  return { code: error.code, message: error.message, ...(error.mend === undefined ? {} : { mend: error.mend }) };
+}

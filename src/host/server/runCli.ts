@@ -1,0 +1,71 @@
+/** The `rollout` command as a child process that prints one JSON document. Knows nothing of VS Code. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { cancelled } from '../../common/abort.ts';
+import { entryUrl } from '../../common/entries.ts';
+import { StudioError } from '../../common/errors.ts';
+import type { Cli } from '../services.ts';
+import { documentOf } from './cliFailure.ts';
+
+export interface CliPorts {
+  readonly store: () => string;
+  /** false in Restricted Mode. */
+  readonly trusted: () => boolean;
+  readonly log: (text: string) => void;
+  /** The command's file, when it is not the one beside this program. */
+  readonly file?: string;
+}
+
+/** How long a command that was asked to end may take before it is ended. */
+const PATIENCE_MS = 5_000;
+
+export function cliOf(ports: CliPorts): Cli {
+  return {
+    json: (args, options) => {
+      if (!ports.trusted()) throw new StudioError('forbidden', 'This window is in Restricted Mode: nothing is run.', { mend: 'Trust the workspace to go on.' });
+      ports.log(`rollout ${args.join(' ')}`);
+      return run(ports, args, options);
+    },
+  };
+}
+
+async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env, onProgress }: Parameters<Cli['json']>[1]): Promise<unknown> {
+  if (signal?.aborted === true) throw cancelled(signal);
+  const file = ports.file ?? fileURLToPath(entryUrl('cli'));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args, '--json'], {
+    cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true,
+    // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
+    env: { ...process.env, ...env, ROLLOUT_STORE: ports.store(), ELECTRON_RUN_AS_NODE: '1' },
+  });
+  let patience: NodeJS.Timeout | undefined;
+  const stopped = { asked: false };
+  const stop = (): void => {
+    stopped.asked = true;
+    child.kill('SIGTERM');
+    patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const stderr: string[] = [];
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      stderr.push(line);
+      ports.log(line);
+      onProgress?.(line);
+    });
+    const stdout: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', (cause) => reject(new StudioError('internal', `The rollout command could not be started: ${cause.message}.`, { cause })));
+      child.once('close', resolve);
+    });
+    signal?.throwIfAborted();
+    return documentOf(Buffer.concat(stdout).toString('utf8'), stderr.join('\n'), code);
+  } catch (error) {
+    // Whatever it said while it was ended.
+    throw stopped.asked ? cancelled(signal) : error;
+  } finally {
+    clearTimeout(patience);
+    signal?.removeEventListener('abort', stop);
+  }
+}

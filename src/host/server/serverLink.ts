@@ -1,0 +1,211 @@
+/**
+ * The way to the server of the chosen store: made at the first use, held by a socket of its own so that a loss is known
+ * at once, found again without starting anything, and started again only when the user says so. Knows nothing of VS Code.
+ */
+import type { connect, Connection } from '../../client/connect.ts';
+import { wsSocket } from '../../client/subscribe.ts';
+import { abortable, sleep } from '../../common/abort.ts';
+import { Emitter, Observable } from '../../common/emitter.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { Api } from '../../protocol/api.ts';
+import { serverToClient } from '../../protocol/client.ts';
+import type { FrameSocket } from '../../protocol/follow.ts';
+import type { ServerState } from '../../protocol/page.ts';
+import { fetchTransport, type ServerAddress } from '../../protocol/transport.ts';
+import { PROTOCOL } from '../../protocol/worker.ts';
+import type { ServerLink } from '../services.ts';
+
+/** A server that only lost its connections is found again within this time. */
+const REGAIN_MS = 3_000;
+const REGAIN_POLL_MS = 250;
+
+export interface LinkPorts {
+  readonly store: () => string;
+  /** false in Restricted Mode. */
+  readonly trusted: () => boolean;
+  readonly connect: typeof connect;
+  readonly log: (text: string) => void;
+  /** The server is gone and has to be started by the user. Told once for each loss. */
+  readonly stopped: (text: string) => void;
+  /** What the server has to say to a person. */
+  readonly notice: (text: string) => void;
+  /** How long a lost server is looked for. */
+  readonly regainMs?: number;
+}
+
+interface Attempt {
+  readonly starts: boolean;
+  readonly made: Promise<Connection>;
+}
+
+const FINE: ServerState = { state: 'ok' };
+
+export class LocalServerLink implements ServerLink {
+  readonly state = new Observable<ServerState>(FINE);
+  readonly #ports: LinkPorts;
+  readonly #connected = new Emitter<Connection>();
+  readonly #ended = new AbortController();
+  /** Everything that belongs to the store as it is set now. */
+  #era = new AbortController();
+  #now: Connection | undefined;
+  #socket: FrameSocket | undefined;
+  #attempt: Attempt | undefined;
+  #regaining: Promise<void> | undefined;
+  #lastAddress: { readonly full: ServerAddress; readonly reading: ServerAddress } | undefined;
+  readonly connected = this.#connected.event;
+
+  /** What others hold: it stays the same when the server behind it is another. */
+  readonly #given: Connection = {
+    api: new Api(fetchTransport(() => this.#address().full)),
+    address: () => this.#address().full,
+    readAddress: () => this.#address().reading,
+    reconnect: async (signal) => {
+      await this.connection(signal === undefined ? {} : { signal });
+    },
+  };
+
+  constructor(ports: LinkPorts) {
+    this.#ports = ports;
+  }
+
+  get store(): string {
+    return this.#ports.store();
+  }
+
+  async connection(options: { readonly start?: boolean; readonly signal?: AbortSignal } = {}): Promise<Connection> {
+    const signal = options.signal ?? this.#ended.signal;
+    if (!this.#ports.trusted()) throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', { mend: 'Trust the workspace to go on.' });
+    if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
+    if (this.#regaining !== undefined) await abortable(this.#regaining, signal);
+    if (this.#now !== undefined) return this.#given;
+    // After a loss only the user starts it again.
+    const start = options.start ?? this.state.value.state !== 'stopped';
+    return abortable(this.#make(start), signal);
+  }
+
+  /** Another store was chosen: the next use finds or starts its server. */
+  reset(): void {
+    this.#leave();
+    this.state.set(FINE);
+  }
+
+  /** Something that ends with it. */
+  during(listener: { dispose(): unknown }): void {
+    this.#ended.signal.addEventListener('abort', () => void listener.dispose(), { once: true });
+  }
+
+  dispose(): void {
+    this.#ended.abort();
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#era.abort();
+    this.#era = new AbortController();
+    this.#now = undefined;
+    this.#attempt = undefined;
+    this.#regaining = undefined;
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  #address(): { readonly full: ServerAddress; readonly reading: ServerAddress } {
+    if (this.#lastAddress === undefined) throw new StudioError('unavailable', 'There is no connection to a rollout server yet.');
+    return this.#lastAddress;
+  }
+
+  /** One attempt for all who wait; who wants to start waits for one that only attaches, then starts. */
+  #make(start: boolean): Promise<Connection> {
+    const running = this.#attempt;
+    if (running !== undefined && (running.starts || !start)) return running.made;
+    const made = running === undefined ? this.#connect(start) : running.made.catch(() => this.#connect(start));
+    const attempt: Attempt = { starts: start, made };
+    this.#attempt = attempt;
+    const done = (): void => {
+      if (this.#attempt === attempt) this.#attempt = undefined;
+    };
+    made.then(done, done);
+    return made;
+  }
+
+  async #connect(start: boolean): Promise<Connection> {
+    const era = this.#era.signal;
+    try {
+      const found = await this.#ports.connect({ store: this.store, start, signal: era, onNotice: this.#ports.notice });
+      this.#take(found, era);
+      return this.#given;
+    } catch (error) {
+      if (start && !era.aborted) {
+        this.#ports.log(`The server could not be started: ${errorText(error)}`);
+        this.state.set({ state: 'stopped', text: errorText(error) });
+      }
+      throw error;
+    }
+  }
+
+  #take(found: Connection, era: AbortSignal): void {
+    if (era.aborted) throw new StudioError('cancelled', 'Another store was chosen meanwhile.');
+    this.#now = found;
+    this.#lastAddress = { full: found.address(), reading: found.readAddress() };
+    this.#ports.log(`Connected to the server of ${shownStore(this.store)} at ${found.address().url}`);
+    this.#hold(found, era);
+    this.state.set(FINE);
+    this.#connected.fire(this.#given);
+  }
+
+  /** The socket that tells of a loss. It also keeps the server from ending while a window uses it. */
+  #hold(found: Connection, era: AbortSignal): void {
+    const socket = wsSocket(() => found.address())({
+      open: () => socket.send(JSON.stringify({ type: 'hello', protocol: PROTOCOL })),
+      message: (text) => {
+        const frame = serverToClient.safeParse(JSON.parse(text));
+        if (frame.success && frame.data.type === 'notice') this.#ports.notice(frame.data.text);
+      },
+      close: () => {
+        if (!era.aborted && this.#now === found) this.#lose(era);
+      },
+    });
+    this.#socket = socket;
+  }
+
+  #lose(era: AbortSignal): void {
+    this.#now = undefined;
+    this.#socket = undefined;
+    this.#ports.log('The connection to the server was lost');
+    const regaining = this.#regain(era);
+    this.#regaining = regaining;
+    this.state.set({ state: 'lost', text: 'The rollout server does not answer. Looking for it…' });
+    void regaining.then(() => {
+      if (era.aborted) return;
+      this.#regaining = undefined;
+      if (this.#now !== undefined) return;
+      const text = 'The rollout server stopped. What it was running goes on once it is started again.';
+      this.state.set({ state: 'stopped', text });
+      this.#ports.stopped(text);
+    });
+  }
+
+  async #regain(era: AbortSignal): Promise<void> {
+    const until = performance.now() + (this.#ports.regainMs ?? REGAIN_MS);
+    while (!era.aborted && performance.now() < until) {
+      try {
+        await sleep(REGAIN_POLL_MS, era);
+        await this.#connect(false);
+        return;
+      } catch (error) {
+        if (StudioError.is(error, 'unavailable') || StudioError.is(error, 'cancelled')) continue;
+        this.#ports.log(errorText(error));
+        return;
+      }
+    }
+  }
+}
+
+/** A store's address as it may be shown: without a password. */
+export function shownStore(store: string): string {
+  if (!URL.canParse(store) || !store.includes('://')) return store;
+  const url = new URL(store);
+  if (url.password !== '') url.password = '***';
+  if (url.searchParams.has('password')) url.searchParams.set('password', '***');
+  return url.href;
+}

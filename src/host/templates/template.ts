@@ -1,0 +1,63 @@
+/** New agents, tools and batches: which files they are made of, what they are called. Knows nothing of VS Code. */
+
+export type TemplateKind = 'agent' | 'tool' | 'batch';
+
+export interface TemplateFile {
+  /** Below the workspace folder. */
+  readonly path: string;
+  /** File in media/templates. */
+  readonly template: string;
+}
+
+export interface TemplateSet {
+  /** The one that is opened; it must not exist. */
+  readonly main: TemplateFile;
+  /** What it names; one that exists is left as it is. */
+  readonly beside: readonly TemplateFile[];
+}
+
+export function templateSet(kind: TemplateKind, name: string): TemplateSet {
+  switch (kind) {
+    case 'agent':
+      return { main: { path: `agents/${name}.agent.yaml`, template: 'agent.yaml' }, beside: [{ path: `prompts/${name}.md`, template: 'prompt.md' }] };
+    case 'tool':
+      return { main: { path: `tools/${name}.ts`, template: 'tool.ts.txt' }, beside: [] };
+    case 'batch':
+      return { main: { path: `batches/${name}.batch.yaml`, template: 'batch.yaml' }, beside: [{ path: `data/${name}.jsonl`, template: 'tasks.jsonl' }] };
+  }
+}
+
+/** Names that JavaScript keeps for itself. */
+const RESERVED = new Set([
+  'await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do', 'else', 'enum', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if',
+  'implements', 'import', 'in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return', 'static', 'super', 'switch', 'this', 'throw', 'true',
+  'try', 'typeof', 'var', 'void', 'while', 'with', 'yield', 'tool', 'z',
+]);
+const LONGEST = 64;
+
+/** What is wrong with a name; undefined when nothing is. */
+export function nameProblem(kind: TemplateKind, name: string): string | undefined {
+  if (name === '') return 'Write a name.';
+  if (name.length > LONGEST) return `A name has ${LONGEST} characters at most.`;
+  if (kind === 'tool') {
+    if (!/^[A-Za-z_]\w*$/.test(name)) return 'The name of a tool is an identifier: letters, digits and _, for example count_words.';
+    return RESERVED.has(name) ? `${name} has another meaning in TypeScript.` : undefined;
+  }
+  return /^[A-Za-z0-9][\w-]*$/.test(name) ? undefined : 'Letters, digits, - and _ only, for example my-agent.';
+}
+
+export interface Filled {
+  readonly text: string;
+  /** Where to begin, from 0: what somebody changes first. */
+  readonly cursor: { readonly line: number; readonly column: number };
+}
+
+/** Puts values in for `__NAME__` and the like, and takes out the mark of where to begin. */
+export function fill(template: string, values: Readonly<Record<string, string>>): Filled {
+  const marked = template.replaceAll(/__([A-Z]+)__/g, (whole, key: string) => values[key] ?? whole);
+  const at = Math.max(0, marked.indexOf(HERE));
+  const before = marked.slice(0, at);
+  return { text: marked.replace(HERE, ''), cursor: { line: before.split('\n').length - 1, column: at - (before.lastIndexOf('\n') + 1) } };
+}
+
+const HERE = '__HERE__';

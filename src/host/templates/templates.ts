@@ -1,0 +1,103 @@
+/** New Agent…, New Tool…, New Batch…: asks for a name, writes the files where they belong, opens the first. */
+import * as vscode from 'vscode';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { relative } from '../../config/paths.ts';
+import type { RegisterCommand, Services } from '../services.ts';
+import { fill, nameProblem, templateSet, type Filled, type TemplateFile, type TemplateKind } from './template.ts';
+
+const ASKED: Readonly<Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>> = {
+  agent: { title: 'New Agent', prompt: 'Name of the agent', example: 'my-agent' },
+  tool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
+  batch: { title: 'New Batch', prompt: 'Name of the batch', example: 'my-batch' },
+};
+
+export function registerTemplates(services: Services, register: RegisterCommand): vscode.Disposable {
+  return vscode.Disposable.from(
+    register('rollout.newAgent', () => create(services, 'agent')),
+    register('rollout.newTool', () => create(services, 'tool')),
+    register('rollout.newBatch', () => create(services, 'batch')),
+  );
+}
+
+async function create(services: Services, kind: TemplateKind): Promise<void> {
+  const folder = await chosenFolder();
+  if (folder === undefined) return;
+  const name = await askName(kind, folder);
+  if (name === undefined) return;
+  const values: Record<string, string> = { NAME: name };
+  if (kind === 'batch') {
+    const agent = await chosenAgent(folder, vscode.Uri.joinPath(folder, templateSet(kind, name).main.path));
+    if (agent === undefined) return;
+    values['AGENT'] = agent;
+  }
+  const { main, beside } = templateSet(kind, name);
+  const uri = vscode.Uri.joinPath(folder, main.path);
+  // Somebody may have made it since the name was asked for.
+  if (await exists(uri)) throw new StudioError('conflict', `${main.path} exists already; nothing was written.`, { mend: 'Choose another name.' });
+  const filled = await write(services, uri, main, values);
+  for (const file of beside) {
+    const besideUri = vscode.Uri.joinPath(folder, file.path);
+    if (!(await exists(besideUri))) await write(services, besideUri, file, values);
+  }
+  if (kind === 'tool') writeTypes(services, folder);
+  const at = new vscode.Position(filled.cursor.line, filled.cursor.column);
+  await vscode.window.showTextDocument(uri, { preview: false, selection: new vscode.Range(at, at) });
+}
+
+/** What an editor needs to know of `rollout-studio` is written by the check of a workspace. */
+function writeTypes({ cli, log }: Services, folder: vscode.Uri): void {
+  if (!vscode.workspace.isTrusted || folder.scheme !== 'file') return;
+  // Problems of other files are not asked for here.
+  cli.json(['check'], { cwd: folder.fsPath }).catch((thrown: unknown) => log.debug(`New Tool: ${errorText(thrown)}`));
+}
+
+async function chosenFolder(): Promise<vscode.Uri | undefined> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  if (folders.length === 0) throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+  if (folders.length === 1) return folders[0]?.uri;
+  return (await vscode.window.showWorkspaceFolderPick({ placeHolder: 'In which folder?' }))?.uri;
+}
+
+async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string | undefined> {
+  const { title, prompt, example } = ASKED[kind];
+  const name = await vscode.window.showInputBox({
+    title, prompt, placeHolder: example, ignoreFocusOut: true,
+    validateInput: async (text) => {
+      const trimmed = text.trim();
+      if (trimmed === '') return undefined; // not yet written; an empty name is told below
+      const wrong = nameProblem(kind, trimmed);
+      if (wrong !== undefined) return wrong;
+      const { path } = templateSet(kind, trimmed).main;
+      return (await exists(vscode.Uri.joinPath(folder, path))) ? `${path} exists already; choose another name.` : undefined;
+    },
+  });
+  const trimmed = name?.trim();
+  return trimmed === '' ? undefined : trimmed;
+}
+
+/** How the batch file names its agent; of several somebody chooses. */
+async function chosenAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<string | undefined> {
+  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, '**/*.agent.{yaml,yml,json}'), '**/node_modules/**', 200);
+  const from = vscode.Uri.joinPath(batch, '..').path;
+  const items = found.sort((a, b) => (a.path < b.path ? -1 : 1)).map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), path: relative(from, uri.path) }));
+  if (items.length === 0) return '../agents/my-agent.agent.yaml';
+  if (items.length === 1) return items[0]?.path;
+  return (await vscode.window.showQuickPick(items, { title: 'New Batch', placeHolder: 'Which agent does it run?' }))?.path;
+}
+
+async function write({ context }: Services, uri: vscode.Uri, { template }: TemplateFile, values: Readonly<Record<string, string>>): Promise<Filled> {
+  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(context.extensionUri, 'media', 'templates', template));
+  const filled = fill(new TextDecoder().decode(bytes), values);
+  await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(filled.text));
+  return filled;
+}
+
+async function exists(uri: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof vscode.FileSystemError) return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,55 @@
+/** What the Testing view says of a task that did not pass: the verdict on its first failed attempt, and the way to it. */
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import type { Api } from '../../protocol/api.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import { attemptText, type TaskVerdict } from './verdict.ts';
+
+/** The score stands close to the end of a stream. */
+const LAST_EVENTS = 20;
+const LONGEST = 4_000;
+const OPEN = ['rollout.openTrajectory', 'rollout.openBatch'] as const;
+
+export async function failureMessage(api: Api, batch: string, verdict: TaskVerdict, item: vscode.TestItem): Promise<vscode.TestMessage> {
+  const text = new vscode.MarkdownString();
+  // Texts of trajectories are only ever appended as text.
+  text.isTrusted = { enabledCommands: OPEN };
+  text.appendText(verdict.text).appendMarkdown('\n\n');
+  const { first } = verdict;
+  if (first !== undefined) {
+    const said = [attemptText(first), ...(await explanation(api, first.rollout, first.last))].join('\n');
+    text.appendCodeblock(said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said, 'text');
+    text.appendMarkdown(`\n${link('Open trajectory', OPEN[0], first.rollout)} · `);
+  }
+  text.appendMarkdown(link('Open batch', OPEN[1], batch));
+  const message = new vscode.TestMessage(text);
+  if (item.uri !== undefined && item.range !== undefined) message.location = new vscode.Location(item.uri, item.range);
+  return message;
+}
+
+function link(title: string, command: string, argument: string): string {
+  return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([argument]))})`;
+}
+
+async function explanation(api: Api, rollout: string, last: number): Promise<string[]> {
+  try {
+    const { events } = await api.events(rollout, { after: Math.max(0, last - LAST_EVENTS) });
+    return verdictLines(events);
+  } catch (thrown) {
+    if (StudioError.is(thrown)) return []; // the verdict itself is known
+    throw thrown;
+  }
+}
+
+function verdictLines(events: readonly TraceEvent[]): string[] {
+  const lines: string[] = [];
+  for (const { kind, data } of events) {
+    if (kind === 'score') {
+      if (data.explanation !== undefined) lines.push(`${data.scorer}: ${data.explanation}`);
+      if (data.error !== undefined) lines.push(`${data.scorer}: ${data.error.message}`);
+    } else if (kind === 'rollout.end' && data.answer !== null) {
+      lines.push(`answer: ${typeof data.answer === 'string' ? data.answer : JSON.stringify(data.answer)}`);
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,135 @@
+/** The Testing view's items: each batch file, below it its tasks. */
+import * as vscode from 'vscode';
+import { z } from 'zod';
+import { errorText } from '../../common/errors.ts';
+import { basename, dirname } from '../../config/paths.ts';
+import type { StudioFiles } from '../files/studioFiles.ts';
+import type { TaskList } from '../files/taskList.ts';
+import { folderOf, pathOf, uriOf, workspaceFiles } from '../files/workspaceFiles.ts';
+import type { Services } from '../services.ts';
+
+/** More tasks than this are run with their file, but not listed one by one. */
+const MOST_TASKS = 5_000;
+
+/** What of a `vscode.TestItem` tells which one it is. */
+const menuItem = z.object({ id: z.string(), parent: z.object({ id: z.string() }).nullish() });
+
+export class FileItems {
+  readonly controller: vscode.TestController;
+  readonly #services: Services;
+  readonly #files: StudioFiles;
+  readonly #lists = new Map<string, TaskList>();
+  /** The newest batch that a file, or a task of one, was run in. */
+  readonly #ran = new Map<string, string>();
+  readonly #resolving = new Map<string, Promise<void>>();
+
+  constructor(services: Services, files: StudioFiles, controller: vscode.TestController) {
+    this.#services = services;
+    this.#files = files;
+    this.controller = controller;
+  }
+
+  /** Items of all batch files; those that are listed already stay, with their results. */
+  async discover(): Promise<void> {
+    const uris = await this.#files.list('batch');
+    const ids = new Set(uris.map(String));
+    for (const [id] of [...this.controller.items]) if (!ids.has(id)) this.#drop(id);
+    for (const uri of uris) {
+      if (this.controller.items.get(uri.toString()) !== undefined) continue;
+      const item = this.controller.createTestItem(uri.toString(), basename(uri.path), uri);
+      item.description = folderText(uri);
+      item.canResolveChildren = true;
+      item.range = new vscode.Range(0, 0, 0, 0);
+      this.controller.items.add(item);
+    }
+  }
+
+  #drop(id: string): void {
+    this.controller.items.delete(id);
+    this.#lists.delete(id);
+  }
+
+  /** Reads a file's tasks; two who ask at once read them once. */
+  resolve(item: vscode.TestItem): Promise<void> {
+    let resolving = this.#resolving.get(item.id);
+    if (resolving === undefined) {
+      resolving = this.#read(item).finally(() => this.#resolving.delete(item.id));
+      this.#resolving.set(item.id, resolving);
+    }
+    return resolving;
+  }
+
+  /** Reads those again that were read before. */
+  async reread(): Promise<void> {
+    for (const [id, item] of this.controller.items) if (this.#lists.has(id) || item.error !== undefined) await this.resolve(item);
+  }
+
+  /** A file's tasks, once it was resolved. */
+  list(item: vscode.TestItem): TaskList | undefined {
+    return this.#lists.get(item.id);
+  }
+
+  /** These tasks of a file were run as a batch. */
+  ranAs(file: vscode.TestItem, tasks: Iterable<string>, batch: string): void {
+    this.#ran.set(file.id, batch);
+    for (const task of tasks) this.#ran.set(keyOf(file, task), batch);
+  }
+
+  /** The item that a menu was opened on. */
+  itemOf(argument: unknown): vscode.TestItem | undefined {
+    const { id, parent } = menuItem.safeParse(argument).data ?? {};
+    if (id === undefined) return undefined;
+    return parent == null ? this.controller.items.get(id) : this.controller.items.get(parent.id)?.children.get(id);
+  }
+
+  /** The newest batch that this item was run in. */
+  batchOf(item: vscode.TestItem): string | undefined {
+    return this.#ran.get(item.parent === undefined ? item.id : keyOf(item.parent, item.id));
+  }
+
+  async #read(item: vscode.TestItem): Promise<void> {
+    const { uri } = item;
+    if (uri === undefined) return;
+    item.busy = true;
+    try {
+      const { taskList } = await import('../files/taskList.ts');
+      const list = await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MOST_TASKS);
+      this.#lists.set(item.id, list);
+      item.error = undefined;
+      item.description = [folderText(uri), list.whole ? `${list.tasks.length} x ${list.attempts}` : `more than ${list.tasks.length} tasks`].filter((part) => part !== '').join(' · ');
+      const dataset = uriOf(uri, list.dataset);
+      const known = new Map([...item.children]);
+      item.children.replace(list.tasks.map(({ id, question, line }, index) => {
+        // The same item where it is the same place, so that its results stay.
+        const before = known.get(id);
+        const child = before?.uri?.toString() === dataset.toString() ? before : this.controller.createTestItem(id, id, dataset);
+        child.range = new vscode.Range(line - 1, 0, line - 1, 0);
+        child.sortText = String(index).padStart(6, '0');
+        child.description = oneLine(question);
+        return child;
+      }));
+    } catch (thrown) {
+      this.#services.log.info(`Testing view: ${item.id}: ${errorText(thrown)}`);
+      this.#lists.delete(item.id);
+      item.error = errorText(thrown);
+      item.children.replace([]);
+    } finally {
+      item.busy = false;
+    }
+  }
+}
+
+function keyOf(file: vscode.TestItem, task: string): string {
+  return JSON.stringify([file.id, task]);
+}
+
+/** Its folder in the workspace: several may have a file of the same name. */
+function folderText(uri: vscode.Uri): string {
+  const folder = dirname(vscode.workspace.asRelativePath(uri));
+  return folder === '.' ? '' : folder;
+}
+
+function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}

@@ -1,0 +1,29 @@
+/** Which tasks of which batch files a run is about, from the items somebody chose. */
+
+export interface Chosen<File> {
+  readonly file: File;
+  /** Absent: the file as a whole. */
+  readonly task?: string;
+}
+
+export interface FileRun<File> {
+  readonly file: File;
+  /** `all`: as the batch file says, without naming tasks. */
+  readonly tasks: 'all' | readonly string[];
+}
+
+/** `tasksOf`: all tasks of a file. A file without any task left is not run. */
+export function runsOf<File>(include: readonly Chosen<File>[], exclude: readonly Chosen<File>[], tasksOf: (file: File) => readonly string[]): FileRun<File>[] {
+  const runs: FileRun<File>[] = [];
+  for (const [file, chosen] of Map.groupBy(include, (each) => each.file)) {
+    const without = exclude.filter((each) => each.file === file);
+    if (without.some(({ task }) => task === undefined)) continue;
+    const out = new Set(without.map(({ task }) => task));
+    const all = tasksOf(file);
+    const whole = chosen.some(({ task }) => task === undefined);
+    const named = new Set(chosen.map(({ task }) => task));
+    const tasks = all.filter((task) => (whole || named.has(task)) && !out.has(task));
+    if (tasks.length > 0) runs.push({ file, tasks: tasks.length === all.length ? 'all' : tasks });
+  }
+  return runs;
+}

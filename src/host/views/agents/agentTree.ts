@@ -1,0 +1,73 @@
+/** The Agents and Tools view: the workspace's agent files and what they name. Reads, never runs. */
+import * as vscode from 'vscode';
+import { errorText, StudioError } from '../../../common/errors.ts';
+import type { StudioFiles } from '../../files/studioFiles.ts';
+import { folderOf, pathOf, uriOf, workspaceFiles } from '../../files/workspaceFiles.ts';
+import type { Services } from '../../services.ts';
+import { treeItem } from '../treeItem.ts';
+import type { AgentNode } from './agentNodes.ts';
+
+export interface AgentItem {
+  readonly node: AgentNode;
+  /** The agent file. */
+  readonly uri: vscode.Uri;
+}
+
+export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
+  readonly #services: Services;
+  readonly #files: StudioFiles;
+  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.#changed.event;
+
+  constructor(services: Services, files: StudioFiles) {
+    this.#services = services;
+    this.#files = files;
+  }
+
+  refresh(): void {
+    this.#changed.fire(undefined);
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+
+  getTreeItem({ node, uri }: AgentItem): vscode.TreeItem {
+    const item = treeItem(node.look, node.children.length === 0 ? 'none' : node.kind === 'agent' ? 'open' : 'closed');
+    const { path, line, column } = node.spot;
+    const at = new vscode.Position(line - 1, column - 1);
+    item.command = { command: 'vscode.open', title: 'Open Source', arguments: [uriOf(uri, path), { selection: new vscode.Range(at, at) } satisfies vscode.TextDocumentShowOptions] };
+    return item;
+  }
+
+  async getChildren(item?: AgentItem): Promise<AgentItem[]> {
+    if (item !== undefined) return item.node.children.map((node) => ({ node, uri: item.uri }));
+    const [uris, batches] = await Promise.all([this.#files.list('agent'), this.#files.index.all()]);
+    const items = await Promise.all(uris.map((uri) => {
+      const path = pathOf(uri);
+      const worlds = new Set(batches.flatMap(({ agent, world }) => (agent === path && world !== undefined ? [world] : [])));
+      return this.#agent(uri, [...worlds]);
+    }));
+    return items.filter((each) => each !== undefined);
+  }
+
+  async #agent(uri: vscode.Uri, worlds: readonly string[]): Promise<AgentItem | undefined> {
+    const files = workspaceFiles(folderOf(uri));
+    try {
+      const { agentNode } = await import('./agentNodes.ts');
+      const path = pathOf(uri);
+      const readText = async (module: string): Promise<string | undefined> => {
+        try {
+          return await files.readText(module);
+        } catch (thrown) {
+          if (StudioError.is(thrown)) return undefined;
+          throw thrown;
+        }
+      };
+      return { uri, node: await agentNode(path, await files.readText(path), worlds, readText) };
+    } catch (thrown) {
+      this.#services.log.warn(`Agents view: ${uri.path}: ${errorText(thrown)}`);
+      return undefined; // deleted in between
+    }
+  }
+}

@@ -1,0 +1,200 @@
+/** The Batches view: batches, their tasks, their attempts; read as far as they are opened, live while the view is seen. */
+import * as vscode from 'vscode';
+import { errorText, StudioError } from '../../../common/errors.ts';
+import type { BatchRow } from '../../../protocol/client.ts';
+import type { Services } from '../../services.ts';
+import { treeItem } from '../treeItem.ts';
+import { attemptsOf, BatchContents } from './batchContents.ts';
+import { BatchFollower } from './batchFollower.ts';
+import { attemptLook, batchLook, taskLook, type AttemptNode, type BatchNode, type MoreNode, type Node, type TaskNode, type TroubleNode } from './batchNodes.ts';
+
+export const LOAD_MORE = 'rollout.view.loadMore';
+const DEFAULT_LIMIT = 50;
+
+export class BatchTree implements vscode.TreeDataProvider<Node> {
+  readonly #services: Services;
+  readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  /** VS Code knows an item by its object: the same one stands for the same thing for as long as it is listed. */
+  readonly #batches = new Map<string, BatchNode>();
+  readonly #tasks = new Map<string, TaskNode>();
+  readonly #contents = new Map<string, BatchContents>();
+  readonly #follower: BatchFollower;
+  #shown: readonly BatchRow[] = [];
+  #older = true;
+
+  constructor(services: Services) {
+    this.#services = services;
+    this.#follower = new BatchFollower({ server: services.server, log: services.log, contents: (batch) => this.#contents.get(batch), changed: (batch, tasks) => this.#touch(batch, tasks) });
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    switch (node.kind) {
+      case 'batch': {
+        const row = this.#row(node.batch);
+        if (row === undefined) return new vscode.TreeItem(node.batch);
+        return treeItem(batchLook(row, Date.now()), row.tasks > 0 ? 'closed' : 'none', node.batch);
+      }
+      case 'task': {
+        const entry = this.#contents.get(node.batch)?.entry(node.task);
+        return entry === undefined ? new vscode.TreeItem(node.task) : treeItem(taskLook(entry, this.#row(node.batch)?.attempts ?? entry.rows.size), 'closed', `${node.batch}/${node.task}`);
+      }
+      case 'attempt': {
+        const row = this.#contents.get(node.batch)?.rollout(node.task, node.rollout);
+        if (row === undefined) return new vscode.TreeItem(node.rollout);
+        const item = treeItem(attemptLook(row), 'none', node.rollout);
+        // A queued one has nothing to show yet.
+        if (row.state !== 'queued') item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [node.rollout] };
+        return item;
+      }
+      case 'more': {
+        const item = treeItem({ label: 'Load more…', icon: { id: 'ellipsis' }, spoken: 'Load more' }, 'none');
+        item.command = { command: LOAD_MORE, title: 'Load More', arguments: [node] };
+        return item;
+      }
+      case 'trouble': {
+        const item = treeItem({ label: node.text, tooltip: `${node.text}\nClick to try again.`, icon: { id: 'error', color: 'errorForeground' }, spoken: node.text }, 'none');
+        item.command = { command: LOAD_MORE, title: 'Try Again', arguments: [node] };
+        return item;
+      }
+    }
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    try {
+      if (node === undefined) return this.#batchNodes();
+      if (node.kind === 'batch') return await this.#taskNodes(node);
+      if (node.kind === 'task') return await this.#attemptNodes(node);
+      return [];
+    } catch (thrown) {
+      this.#services.log.warn(`Batches view: ${errorText(thrown)}`);
+      const trouble: TroubleNode = { kind: 'trouble', of: node?.kind === 'batch' || node?.kind === 'task' ? node : undefined, text: StudioError.is(thrown) ? thrown.message : errorText(thrown) };
+      return [trouble];
+    }
+  }
+
+  getParent(node: Node): Node | undefined {
+    if (node.kind === 'task') return this.#batches.get(node.batch);
+    if (node.kind === 'attempt') return this.#tasks.get(`${node.batch}/${node.task}`);
+    return node.kind === 'batch' ? undefined : node.of;
+  }
+
+  #batchNodes(): Node[] {
+    this.#shown = this.#services.batches.rows.value;
+    const nodes: Node[] = this.#shown.map(({ batch }) => {
+      let node = this.#batches.get(batch);
+      if (node === undefined) this.#batches.set(batch, (node = { kind: 'batch', batch, reference: batch }));
+      return node;
+    });
+    const limit = vscode.workspace.getConfiguration('rollout').get<number>('view.batchesLimit', DEFAULT_LIMIT);
+    const more: MoreNode = { kind: 'more', of: undefined };
+    return this.#older && nodes.length >= limit ? [...nodes, more] : nodes;
+  }
+
+  async #taskNodes(of: BatchNode): Promise<Node[]> {
+    const contents = this.#contentsOf(of.batch);
+    if (!contents.begun) {
+      const { api } = await this.#services.server.connection();
+      // What changes from here on comes live; what is read below may be newer already, which does no harm.
+      const row = await api.batch(of.batch);
+      await contents.loadMore(api);
+      this.#follower.begin(row);
+    }
+    const nodes: Node[] = contents.tasks.map(({ task }) => {
+      const key = `${of.batch}/${task}`;
+      let node = this.#tasks.get(key);
+      if (node === undefined) this.#tasks.set(key, (node = { kind: 'task', batch: of.batch, task, reference: key }));
+      return node;
+    });
+    return contents.more ? [...nodes, { kind: 'more', of }] : nodes;
+  }
+
+  async #attemptNodes(of: TaskNode): Promise<Node[]> {
+    const contents = this.#contentsOf(of.batch);
+    const entry = contents.entry(of.task);
+    if (entry === undefined) return [];
+    const more = entry.complete ? false : await contents.loadTask((await this.#services.server.connection()).api, of.task);
+    const nodes: Node[] = attemptsOf(entry).map((row): AttemptNode => ({ kind: 'attempt', batch: of.batch, task: of.task, rollout: row.rollout, reference: `${of.batch}/${of.task}/${row.attempt}` }));
+    return more ? [...nodes, { kind: 'more', of }] : nodes;
+  }
+
+  /** What “Load more…” and “Try again” do. */
+  async loadMore(node: MoreNode | TroubleNode): Promise<void> {
+    const { of } = node;
+    if (node.kind === 'more') {
+      if (of === undefined) this.#older = await this.#services.batches.more();
+      else {
+        const { api } = await this.#services.server.connection();
+        if (of.kind === 'batch') await this.#contentsOf(of.batch).loadMore(api);
+        else await this.#contentsOf(of.batch).loadTask(api, of.task, true);
+      }
+    }
+    this.#changed.fire(of === undefined ? undefined : [of]);
+  }
+
+  /** Draws what differs from what is shown. */
+  batchesChanged(): void {
+    const rows = this.#services.batches.rows.value;
+    const same = rows.length === this.#shown.length && rows.every(({ batch }, index) => batch === this.#shown[index]?.batch);
+    const before = new Map(this.#shown.map((row) => [row.batch, row]));
+    this.#shown = rows;
+    for (const row of rows) if (row.state !== 'ended' || before.get(row.batch)?.state !== 'ended') this.#follower.state(row);
+    if (!same) {
+      const there = new Set(rows.map(({ batch }) => batch));
+      for (const batch of this.#batches.keys()) if (!there.has(batch)) this.#forget(batch);
+      this.#changed.fire(undefined);
+      return;
+    }
+    const changed = rows.filter((row) => !sameRow(row, before.get(row.batch))).flatMap(({ batch }) => this.#batches.get(batch) ?? []);
+    if (changed.length > 0) this.#changed.fire(changed);
+  }
+
+  /** Reads everything anew. */
+  refresh(): void {
+    this.#contents.clear();
+    this.#tasks.clear();
+    this.#follower.endAll();
+    this.#older = true;
+    this.#changed.fire(undefined);
+  }
+
+  expanded(node: Node, open: boolean): void {
+    if (node.kind === 'batch') this.#follower.wanted(node.batch, open);
+  }
+
+  visible(seen: boolean): void {
+    this.#follower.seen(seen);
+  }
+
+  dispose(): void {
+    this.#follower.endAll();
+    this.#changed.dispose();
+  }
+
+  #row(batch: string): BatchRow | undefined {
+    return this.#services.batches.rows.value.find((row) => row.batch === batch);
+  }
+
+  #contentsOf(batch: string): BatchContents {
+    let contents = this.#contents.get(batch);
+    if (contents === undefined) this.#contents.set(batch, (contents = new BatchContents(batch)));
+    return contents;
+  }
+
+  #forget(batch: string): void {
+    this.#follower.wanted(batch, false);
+    this.#contents.delete(batch);
+    this.#batches.delete(batch);
+    for (const [key, node] of this.#tasks) if (node.batch === batch) this.#tasks.delete(key);
+  }
+
+  #touch(batch: string, tasks: ReadonlySet<string>): void {
+    const nodes = [...tasks].flatMap((task) => this.#tasks.get(`${batch}/${task}`) ?? []);
+    if (nodes.length > 0) this.#changed.fire(nodes);
+  }
+}
+
+/** The list makes its rows anew each time it asks. */
+function sameRow(row: BatchRow, before: BatchRow | undefined): boolean {
+  return row === before || JSON.stringify(row) === JSON.stringify(before);
+}

@@ -1,0 +1,63 @@
+/** The activity-bar views. */
+import * as vscode from 'vscode';
+import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
+import type { StudioFiles } from '../files/studioFiles.ts';
+import type { RegisterCommand, Services } from '../services.ts';
+import { AgentTree } from './agents/agentTree.ts';
+import type { MoreNode, TroubleNode } from './batches/batchNodes.ts';
+import { BatchTree, LOAD_MORE } from './batches/batchTree.ts';
+import { TargetTree } from './targets/targetTree.ts';
+
+export function registerViews(services: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
+  const batches = new BatchTree(services);
+  const agents = new AgentTree(services, files);
+  const targets = new TargetTree(services);
+  const batchView = vscode.window.createTreeView(VIEW_IDS.batches, { treeDataProvider: batches, showCollapseAll: true, canSelectMany: false });
+  const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
+  const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
+
+  // The list of batches is followed only while somebody looks at it.
+  let watching: vscode.Disposable | undefined;
+  const seen = (visible: boolean): void => {
+    if (!visible) {
+      watching?.dispose();
+      watching = undefined;
+    } else watching ??= services.batches.watch();
+    batches.visible(visible);
+  };
+  seen(batchView.visible);
+  targets.visible(targetView.visible);
+
+  const tellState = (): void => void vscode.commands.executeCommand('setContext', VIEW_KEYS.server, services.server.state.value.state);
+  tellState();
+  void files.list('batch'); // tells the welcome texts whether there is one
+  return vscode.Disposable.from(
+    batches, agents, targets, batchView, agentView, targetView,
+    { dispose: () => void watching?.dispose() },
+    services.batches.rows.changed(() => batches.batchesChanged()),
+    services.server.state.changed(() => {
+      tellState();
+      targets.refresh();
+    }),
+    files.changed((kind) => {
+      agents.refresh(); // a batch file tells which world an agent is put into
+      if (kind === 'batch') void files.list('batch');
+    }),
+    // Tools live in modules beside the agent files.
+    vscode.workspace.onDidSaveTextDocument(({ languageId }) => {
+      if (/^(type|java)script/.test(languageId)) agents.refresh();
+    }),
+    batchView.onDidChangeVisibility(({ visible }) => seen(visible)),
+    targetView.onDidChangeVisibility(({ visible }) => targets.visible(visible)),
+    batchView.onDidExpandElement(({ element }) => batches.expanded(element, true)),
+    batchView.onDidCollapseElement(({ element }) => batches.expanded(element, false)),
+    register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | TroubleNode)), // only items of this view name it
+    register('rollout.refresh', () => {
+      services.batches.refresh();
+      batches.refresh();
+      files.refresh();
+      targets.refresh();
+      return Promise.resolve();
+    }),
+  );
+}

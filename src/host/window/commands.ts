@@ -1,0 +1,40 @@
+/** Commands with the product's error handling: every failure is shown once, with what to do next. */
+import * as vscode from 'vscode';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { problemsOf } from '../server/cliFailure.ts';
+import type { RegisterCommand } from '../services.ts';
+import type { Log } from './log.ts';
+import type { FileProblems } from './problems.ts';
+
+export function commandRegistrar(log: Log, problems: FileProblems): RegisterCommand {
+  return (id, run) => vscode.commands.registerCommand(id, async (...args: unknown[]) => {
+    try {
+      return await run(...args);
+    } catch (error) {
+      // Not awaited: a message may stand there for long.
+      void tellFailure(id, error, log, problems);
+      return undefined;
+    }
+  });
+}
+
+async function tellFailure(id: string, error: unknown, log: Log, problems: FileProblems): Promise<void> {
+  if (StudioError.is(error, 'cancelled') || error instanceof vscode.CancellationError) {
+    log.channel.debug(`${id} was cancelled`);
+    return;
+  }
+  log.channel.error(error instanceof Error ? error : String(error), id);
+  const wrong = problemsOf(error);
+  if (wrong.length > 0) {
+    problems.show(wrong);
+    if ((await vscode.window.showErrorMessage(summaryOf(wrong.length), 'Show Problems')) !== undefined) await vscode.commands.executeCommand('workbench.actions.view.problems');
+    return;
+  }
+  const unforeseen = !StudioError.is(error);
+  const text = unforeseen ? `Rollout met an unforeseen error: ${errorText(error)}` : errorText(error);
+  if ((await vscode.window.showErrorMessage(text, 'Show Log')) !== undefined) log.channel.show(true);
+}
+
+function summaryOf(count: number): string {
+  return count === 1 ? 'One problem in the files keeps this from running.' : `${count} problems in the files keep this from running.`;
+}

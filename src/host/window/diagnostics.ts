@@ -1,0 +1,38 @@
+/** Collect Diagnostics: all that a report of a fault needs, and no secret. */
+import os from 'node:os';
+import * as vscode from 'vscode';
+import { errorText } from '../../common/errors.ts';
+import { PRODUCT } from '../../common/product.ts';
+import type { ServerInfo } from '../../protocol/client.ts';
+import { DEFAULTS, type SettingName } from '../contributions/settings.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { DoAction, RegisterCommand, Services } from '../services.ts';
+import { diagnosticsText } from './diagnosticsText.ts';
+import type { Log } from './log.ts';
+import { setting } from './settings.ts';
+
+export interface DiagnosticParts {
+  readonly log: Log;
+  readonly values: StoredValues;
+  readonly act: DoAction;
+}
+
+export function registerDiagnostics({ server }: Services, register: RegisterCommand, { log, values, act }: DiagnosticParts): vscode.Disposable {
+  return register('rollout.collectDiagnostics', async () => {
+    const secrets = Object.values(await values.of(values.names));
+    let answer: ServerInfo | string;
+    try {
+      const connection = await server.connection({ start: false });
+      secrets.push(connection.address().token, connection.readAddress().token);
+      answer = await connection.api.server();
+    } catch (error) {
+      answer = errorText(error);
+    }
+    const settings = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)])); // the table's own keys
+    const text = diagnosticsText({
+      product: PRODUCT, editor: `${vscode.env.appName} ${vscode.version}`, system: `${process.platform} ${process.arch} ${os.release()}, Node.js ${process.versions.node}`,
+      remote: vscode.env.remoteName, trusted: vscode.workspace.isTrusted, store: server.store, settings, server: answer, log: log.lines, secrets,
+    });
+    await act({ do: 'document', title: 'Rollout Diagnostics', text, language: 'markdown' });
+  });
+}

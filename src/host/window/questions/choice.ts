@@ -1,0 +1,9 @@
+/** One line of a quick pick, as data. */
+export interface Choice<T> {
+  readonly label: string;
+  readonly description?: string;
+  readonly detail?: string;
+  /** A codicon. */
+  readonly icon?: string;
+  readonly value: T;
+}

@@ -1,0 +1,19 @@
+/** The settings, typed by their table. */
+import * as vscode from 'vscode';
+import { defaultStore } from '../../client/folders.ts';
+import { DEFAULTS, SECTION, type SettingName } from '../contributions/settings.ts';
+import { storeOf } from '../server/storeOf.ts';
+
+type SettingValue<Name extends SettingName> = (typeof DEFAULTS)[Name] extends boolean ? boolean : (typeof DEFAULTS)[Name] extends number ? number : string;
+
+/** The value of a setting; its default when what was set is of another type. */
+export function setting<Name extends SettingName>(name: Name): SettingValue<Name> {
+  const standard: string | number | boolean = DEFAULTS[name];
+  const value = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
+  return (typeof value === typeof standard ? value : standard) as SettingValue<Name>; // compared with the type of the default
+}
+
+/** The store that settings and environment name. */
+export function chosenStore(): string {
+  return storeOf(setting('store'), process.env['ROLLOUT_STORE'], vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === 'file')?.uri.fsPath, defaultStore());
+}

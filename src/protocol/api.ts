@@ -1,0 +1,178 @@
+/** The HTTP side of a server, typed. Every answer is parsed; every failure is a StudioError with the server's words. */
+import { z } from 'zod';
+import { StudioError, type ErrorCode } from '../common/errors.ts';
+import {
+  batchPage, batchRow, eventPage, httpError, rolloutInfo, rolloutPage, serverInfo, taskPage,
+  type BatchPage, type BatchRow, type CreateBatch, type Fork, type RolloutPage, type ServerInfo,
+} from './client.ts';
+import { commandReply, type BatchCommand, type CommandReply, type RolloutCommand } from './commands.ts';
+import type { Transport, WireReply } from './transport.ts';
+import type { Lineage } from './worker.ts';
+import type { TraceEvent } from '../trace/schema.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import type { TaskRecord } from '../trace/task.ts';
+
+export interface RolloutInfo {
+  readonly row: RolloutRow;
+  readonly lineage: Lineage;
+  readonly task: TaskRecord;
+  readonly submission: string;
+}
+
+const nothing = z.unknown();
+const KNOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  'usage', 'config', 'not_found', 'conflict', 'gone', 'unauthorized', 'forbidden', 'too_large', 'unsupported',
+  'version', 'unavailable', 'storage', 'fenced', 'cancelled', 'internal',
+]);
+
+export class Api {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  server(signal?: AbortSignal): Promise<ServerInfo> {
+    return this.#json('GET', '/v1/server', serverInfo, undefined, signal);
+  }
+
+  createBatch(batch: CreateBatch, signal?: AbortSignal): Promise<BatchRow> {
+    return this.#json('POST', '/v1/batches', batchRow, batch, signal);
+  }
+
+  async appendTasks(batch: string, from: number, tasks: readonly TaskRecord[], signal?: AbortSignal): Promise<void> {
+    await this.#json('POST', `/v1/batches/${batch}/tasks`, nothing, { from, tasks }, signal);
+  }
+
+  async importRollouts(batch: string, rollouts: readonly { rollout: string; task: string; attempt: number; from?: number; events: readonly TraceEvent[] }[], signal?: AbortSignal): Promise<void> {
+    await this.#json('POST', `/v1/batches/${batch}/import`, nothing, { rollouts }, signal);
+  }
+
+  batches(page: { before?: string; limit?: number } = {}, signal?: AbortSignal): Promise<BatchPage> {
+    return this.#json('GET', `/v1/batches${query(page)}`, batchPage, undefined, signal);
+  }
+
+  batch(id: string, signal?: AbortSignal): Promise<BatchRow> {
+    return this.#json('GET', `/v1/batches/${encodeURIComponent(id)}`, batchRow, undefined, signal);
+  }
+
+  tasks(batch: string, page: { after?: number; limit?: number } = {}, signal?: AbortSignal): Promise<{ tasks: TaskRecord[]; next?: number | undefined }> {
+    return this.#json('GET', `/v1/batches/${batch}/tasks${query(page)}`, taskPage, undefined, signal);
+  }
+
+  rollouts(batch: string, page: { after?: string; limit?: number; task?: string; attempt?: number; all?: 1 } = {}, signal?: AbortSignal): Promise<RolloutPage> {
+    return this.#json('GET', `/v1/batches/${batch}/rollouts${query(page)}`, rolloutPage, undefined, signal);
+  }
+
+  /** All rows of a batch, page by page. */
+  async *allRollouts(batch: string, filter: { task?: string; all?: 1 } = {}, signal?: AbortSignal): AsyncGenerator<RolloutRow> {
+    let after: string | undefined;
+    do {
+      const page = await this.rollouts(batch, { ...filter, limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
+      yield* page.rollouts;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  rollout(id: string, signal?: AbortSignal): Promise<RolloutInfo> {
+    return this.#json('GET', `/v1/rollouts/${encodeURIComponent(id)}`, rolloutInfo, undefined, signal);
+  }
+
+  events(stream: string, page: { after?: number; until?: number; limit?: number } = {}, signal?: AbortSignal): Promise<{ events: TraceEvent[]; last: number }> {
+    return this.#json('GET', `/v1/streams/${encodeURIComponent(stream)}/events${query(page)}`, eventPage, undefined, signal);
+  }
+
+  /** All events of a stream as it stands now, page by page; of a fork, with those it shares. */
+  async *allEvents(stream: string, signal?: AbortSignal): AsyncGenerator<readonly TraceEvent[]> {
+    let after = 0;
+    for (;;) {
+      const page = await this.events(stream, { after }, signal);
+      if (page.events.length === 0) return;
+      yield page.events;
+      after = page.events.at(-1)?.seq ?? page.last;
+    }
+  }
+
+  commandRollout(rollout: string, command: RolloutCommand, signal?: AbortSignal): Promise<CommandReply> {
+    return this.#json('POST', `/v1/rollouts/${rollout}/commands`, commandReply, command, signal);
+  }
+
+  commandBatch(batch: string, command: BatchCommand, signal?: AbortSignal): Promise<CommandReply> {
+    return this.#json('POST', `/v1/batches/${batch}/commands`, commandReply, command, signal);
+  }
+
+  fork(fork: Fork, signal?: AbortSignal): Promise<{ batch: string }> {
+    return this.#json('POST', '/v1/forks', z.object({ batch: z.string() }), fork, signal);
+  }
+
+  gc(what: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean }, signal?: AbortSignal): Promise<GcResult> {
+    return this.#json('POST', '/v1/gc', gcResult, what, signal);
+  }
+
+  async putBlob(sha: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+    await this.#request('PUT', `/v1/blobs/${sha}`, bytes, signal);
+  }
+
+  /** Whether the server has a blob already. */
+  async hasBlob(sha: string, signal?: AbortSignal): Promise<boolean> {
+    try {
+      await this.#request('HEAD', `/v1/blobs/${sha}`, undefined, signal);
+      return true;
+    } catch (error) {
+      if (StudioError.is(error, 'not_found')) return false;
+      throw error;
+    }
+  }
+
+  async getBlob(sha: string, signal?: AbortSignal): Promise<Uint8Array> {
+    const response = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal);
+    return response.bytes();
+  }
+
+  async #json<T>(method: string, path: string, schema: z.ZodType<T>, body: unknown, signal: AbortSignal | undefined): Promise<T> {
+    const response = await this.#request(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
+    const text = await response.text();
+    const parsed = schema.safeParse(text === '' ? undefined : JSON.parse(text));
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    throw new StudioError('version', `The server's answer to ${method} ${path} is not what this client expects (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`, {
+      mend: 'Use a client and a server of the same version.',
+    });
+  }
+
+  async #request(method: string, path: string, body: string | Uint8Array | undefined, signal: AbortSignal | undefined): Promise<WireReply> {
+    const reply = await this.#transport.request({ method, path, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) });
+    if (reply.status >= 200 && reply.status < 300) return reply;
+    throw await failure(reply, `${method} ${path}`);
+  }
+}
+
+async function failure(response: WireReply, call: string): Promise<StudioError> {
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    body = error; // not JSON: told by the status below
+  }
+  const parsed = httpError.safeParse(body);
+  if (!parsed.success) {
+    const code: ErrorCode = response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
+    return new StudioError(code, `The server answered ${call} with status ${response.status}.`);
+  }
+  const { code, message, mend, details } = parsed.data.error;
+  return new StudioError(KNOWN_CODES.has(code) ? (code as ErrorCode) : 'internal', message, {
+    ...(mend === undefined ? {} : { mend }),
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
+function query(values: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
+}
+
+const gcResult = z.object({
+  batches: z.array(z.string()), kept: z.array(z.object({ batch: z.string(), why: z.string() })), blobs: z.number(), bytes: z.number(),
+});
+export type GcResult = z.infer<typeof gcResult>;

@@ -1,0 +1,154 @@
+/**
+ * Live subscriptions by cursor, over any socket. A lost connection is made again and goes on at the last cursor, so a
+ * consumer sees every event exactly once and in order, and the newest row of every rollout at least once.
+ */
+import { sleep } from '../common/abort.ts';
+import { StudioError, type ErrorCode } from '../common/errors.ts';
+import type { TraceEvent } from '../trace/schema.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import { serverToClient, type ClientFrame, type ServerToClient } from './client.ts';
+import { PROTOCOL } from './worker.ts';
+
+/** An open or opening connection to `/v1/client`. */
+export interface FrameSocket {
+  send(text: string): void;
+  /** `close` of its events follows. */
+  close(): void;
+}
+
+export interface SocketEvents {
+  open(): void;
+  message(text: string): void;
+  /** Once, also when it never opened. */
+  close(): void;
+}
+
+export type OpenSocket = (events: SocketEvents) => FrameSocket;
+
+export interface FollowOptions {
+  /** Id of a rollout or a batch. */
+  readonly stream: string;
+  readonly after?: number;
+  readonly afterRev?: number;
+  readonly deltas?: boolean;
+  /** Makes sure that there is a server before the next try; a fault that no try can mend ends the subscription. */
+  readonly reconnect?: (signal: AbortSignal) => Promise<void>;
+}
+
+/** A handler of events or rows may take its time: the server sends on once it is done. */
+export interface FollowHandlers {
+  events?(events: readonly TraceEvent[]): void | Promise<void>;
+  rows?(rows: readonly RolloutRow[], rev: number): void | Promise<void>;
+  /** All that is stored has been handed over. */
+  head?(cursor: number, rev: number | undefined): void;
+  open?(spans: readonly { span: number; text: string }[]): void;
+  delta?(span: number, offset: number, text: string): void;
+  /** What the server has to say to a person: its store takes no writes, or does again. */
+  notice?(text: string): void;
+  /** The connection was lost (true) and is there again (false). */
+  lost?(lost: boolean): void;
+}
+
+interface Cursor {
+  seq: number;
+  rev: number;
+}
+
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 5_000;
+
+/** Follows a stream until `signal` aborts (resolves) or the server says it can never go on (rejects, e.g. `gone`). */
+export async function follow(openSocket: OpenSocket, options: FollowOptions, handlers: FollowHandlers, signal: AbortSignal): Promise<void> {
+  const cursor: Cursor = { seq: options.after ?? 0, rev: options.afterRev ?? 0 };
+  let wait = FIRST_RETRY_MS;
+  const stopped = (): boolean => signal.aborted;
+  while (!stopped()) {
+    try {
+      await followOnce(openSocket, options, cursor, handlers, signal, () => {
+        if (wait !== FIRST_RETRY_MS) handlers.lost?.(false);
+        wait = FIRST_RETRY_MS;
+      });
+    } catch (error) {
+      if (StudioError.is(error) && error.code !== 'unavailable') throw error;
+    }
+    if (stopped()) return;
+    if (wait === FIRST_RETRY_MS) handlers.lost?.(true);
+    await sleep(wait * (0.5 + Math.random()), signal).catch(() => undefined);
+    wait = Math.min(wait * 2, LONGEST_RETRY_MS);
+    if (stopped()) return;
+    await options.reconnect?.(signal).catch((error: unknown) => {
+      if (StudioError.is(error) && error.code !== 'unavailable' && error.code !== 'cancelled') throw error;
+    });
+  }
+}
+
+/** One connection; resolves when it closes. */
+function followOnce(openSocket: OpenSocket, options: FollowOptions, cursor: Cursor, handlers: FollowHandlers, signal: AbortSignal, connected: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let over = false;
+    const stop = (): void => socket.close();
+    const finish = (error?: unknown): void => {
+      if (over) return;
+      over = true;
+      signal.removeEventListener('abort', stop);
+      socket.close();
+      if (error === undefined) resolve();
+      else reject(error instanceof Error ? error : new Error('a frame could not be read', { cause: error }));
+    };
+    const send = (frame: ClientFrame): void => {
+      if (!over) socket.send(JSON.stringify(frame));
+    };
+    // Frames are handled one after the other, so that a slow handler is not overtaken.
+    let queue: Promise<void> | undefined;
+    const take = async (text: string): Promise<void> => {
+      const frame = serverToClient.parse(JSON.parse(text));
+      if (frame.type === 'welcome') connected();
+      else if (frame.type === 'error') throw new StudioError(frame.code as ErrorCode, frame.message);
+      else if (!over) await handle(frame, cursor, handlers, send);
+    };
+    const socket = openSocket({
+      open: () => {
+        send({ type: 'hello', protocol: PROTOCOL });
+        send({ type: 'subscribe', sub: '1', stream: options.stream, after: cursor.seq, after_rev: cursor.rev, deltas: options.deltas ?? false });
+      },
+      message: (text) => {
+        queue = (queue ?? Promise.resolve()).then(() => take(text)).catch(finish);
+      },
+      // What arrived before it closed still counts.
+      close: () => {
+        void (queue ?? Promise.resolve()).then(() => finish());
+      },
+    });
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+}
+
+async function handle(frame: ServerToClient, cursor: Cursor, handlers: FollowHandlers, send: (frame: ClientFrame) => void): Promise<void> {
+  switch (frame.type) {
+    case 'events':
+      await handlers.events?.(frame.events);
+      cursor.seq = frame.events.at(-1)?.seq ?? cursor.seq;
+      send({ type: 'seen', sub: frame.sub, cursor: cursor.seq });
+      return;
+    case 'rows':
+      await handlers.rows?.(frame.rows, frame.rev);
+      cursor.rev = frame.rev;
+      send({ type: 'seen', sub: frame.sub, cursor: cursor.seq, rev: frame.rev });
+      return;
+    case 'head':
+      handlers.head?.(frame.cursor, frame.rev);
+      return;
+    case 'open':
+      handlers.open?.(frame.spans);
+      return;
+    case 'delta':
+      handlers.delta?.(frame.span, frame.offset, frame.text);
+      return;
+    case 'notice':
+      handlers.notice?.(frame.text);
+      return;
+    case 'welcome':
+    case 'error':
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Host ↔ page: what a webview and the extension say to each other. Requests and sockets of the page go through the
+ * host, which adds the token and knows where the server is; so a page works the same on a remote machine, in a
+ * container and in a browser tab. Both ends parse what they get.
+ */
+import { z } from 'zod';
+import { place as filePlace } from '../trace/schema.ts';
+
+/** Where a page is: enough to open it again at the same spot, and to make a link of. */
+export const pagePlace = z.discriminatedUnion('page', [
+  z.object({ page: z.literal('batch'), batch: z.string(), /** Text of the filter. */ filter: z.string().optional() }),
+  z.object({ page: z.literal('trajectory'), rollout: z.string(), /** seq of the selected message or start. */ seq: z.number().int().min(0).optional(), /** Step to select, when there is no `seq`. */ step: z.number().int().min(0).optional(), tab: z.string().optional() }),
+]);
+export type PagePlace = z.infer<typeof pagePlace>;
+
+/** What a page asks its host to do. A host that cannot do one says so in `init.can`, and the page does not offer it. */
+export const pageAction = z.discriminatedUnion('do', [
+  /** Another page. `beside`: next to this one. */
+  z.object({ do: z.literal('open'), place: pagePlace, beside: z.boolean().optional() }),
+  /** A line of a source file. `rollout`: whose submission tells the absolute path. */
+  z.object({ do: z.literal('source'), place: filePlace, rollout: z.string().optional() }),
+  /** A value as a read-only document of its own. `language`: json, markdown, plaintext. */
+  z.object({ do: z.literal('document'), title: z.string(), text: z.string(), language: z.string() }),
+  z.object({ do: z.literal('copy'), text: z.string() }),
+  z.object({ do: z.literal('external'), url: z.string() }),
+  /** A link to a place, into the clipboard. */
+  z.object({ do: z.literal('link'), place: pagePlace }),
+  /** Batch control, with whatever questions the host asks first. */
+  z.object({ do: z.literal('batch'), batch: z.string(), verb: z.enum(['pause', 'resume', 'cancel', 'retry', 'again', 'failed_again']) }),
+  /** Saves the page as one HTML file that needs no server. */
+  z.object({ do: z.literal('save'), place: pagePlace }),
+]);
+export type PageAction = z.infer<typeof pageAction>;
+export type PageVerb = PageAction['do'];
+
+const id = z.number().int();
+const bytes = z.instanceof(Uint8Array);
+
+export const pageToHost = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('request'), id, method: z.enum(['GET', 'HEAD', 'POST', 'PUT']), path: z.string().regex(/^\/v1\//), body: z.string().optional(), /** The answer as bytes instead of text. */ bytes: z.boolean().optional() }),
+  z.object({ type: z.literal('cancel'), id }),
+  z.object({ type: z.literal('socket'), id, what: z.enum(['open', 'close']) }),
+  z.object({ type: z.literal('send'), id, text: z.string() }),
+  z.object({ type: z.literal('action'), id, action: pageAction }),
+  /** The page moved; the host keeps it for a reload of the window and for its trees. */
+  z.object({ type: z.literal('place'), place: pagePlace, title: z.string() }),
+]);
+export type PageToHost = z.infer<typeof pageToHost>;
+
+/** `ok`; `lost`: it is being looked for; `stopped`: it has to be started by the user. */
+export const serverState = z.object({ state: z.enum(['ok', 'lost', 'stopped']), text: z.string().optional() });
+export type ServerState = z.infer<typeof serverState>;
+
+export const hostToPage = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('init'), place: pagePlace, read_only: z.boolean(), can: z.array(z.string()), server: serverState }),
+  /** Answer to `request`; `error` when the server gave none. */
+  z.object({ type: z.literal('reply'), id, status: z.number().int(), text: z.string().optional(), bytes: bytes.optional() }),
+  z.object({ type: z.literal('failed'), id, code: z.string(), message: z.string(), mend: z.string().optional() }),
+  z.object({ type: z.literal('socket'), id, what: z.enum(['open', 'close']) }),
+  z.object({ type: z.literal('message'), id, text: z.string() }),
+  /** Answer to `action`. */
+  z.object({ type: z.literal('done'), id, error: z.string().optional() }),
+  /** Go there: a link was followed, the debugger moved. */
+  z.object({ type: z.literal('go'), place: pagePlace }),
+  z.object({ type: z.literal('server'), server: serverState }),
+]);
+export type HostToPage = z.infer<typeof hostToPage>;

@@ -1,0 +1,40 @@
+/**
+ * The address of a page in a browser: `http://…/view/#token=…&rollout=r…&seq=12`, with `edit=1` when the token may
+ * change something. Token and place are in the fragment, which a browser sends to nobody.
+ */
+import type { PagePlace } from './page.ts';
+import type { ServerAddress } from './transport.ts';
+
+export const VIEW_PATH = '/view/';
+
+export function viewUrl({ url, token }: ServerAddress, place: PagePlace, edit: boolean): string {
+  const values = new URLSearchParams([['token', token], ...placeToParams(place)]);
+  if (edit) values.set('edit', '1');
+  return `${url}${VIEW_PATH}#${values.toString()}`;
+}
+
+/** A place as the values of an address. */
+export function placeToParams(place: PagePlace): URLSearchParams {
+  const given = place.page === 'batch'
+    ? { batch: place.batch, filter: place.filter }
+    : { rollout: place.rollout, seq: place.seq, step: place.step, tab: place.tab };
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(given)) if (value !== undefined) params.set(key, String(value));
+  return params;
+}
+
+/** The way back; undefined when it names neither a batch nor a rollout. */
+export function placeFromParams(params: URLSearchParams): PagePlace | undefined {
+  const [batch, rollout] = [params.get('batch'), params.get('rollout')];
+  if (rollout !== null) {
+    const [seq, step, tab] = [whole(params.get('seq')), whole(params.get('step')), params.get('tab')];
+    return { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(step === undefined ? {} : { step }), ...(tab === null ? {} : { tab }) };
+  }
+  if (batch === null) return undefined;
+  const filter = params.get('filter');
+  return { page: 'batch', batch, ...(filter === null ? {} : { filter }) };
+}
+
+function whole(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

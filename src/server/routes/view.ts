@@ -1,0 +1,95 @@
+/**
+ * `/view/`: the pages for a browser, from the folder they were built into. Anyone may have these files: they hold
+ * nothing of a store. What a page shows it asks for itself, with the token of its address's fragment.
+ */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { StudioError } from '../../common/errors.ts';
+import { sha256Hex } from '../../common/hash.ts';
+import { contentSecurityPolicy, pageHtml, type PageSources } from '../../common/pageHtml.ts';
+import { VIEW_PATH } from '../../protocol/viewLink.ts';
+import { param, type Call } from '../http/call.ts';
+import type { Route } from '../http/router.ts';
+
+const HTML = 'text/html; charset=utf-8';
+/** Every file there is. */
+const MEDIA: Readonly<Record<string, string>> = {
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+  'codicon.ttf': 'font/ttf',
+};
+
+/** `folder`: what the build made of `webview/`. */
+export function viewRoutes(folder: string): Route[] {
+  const page = (call: Call): Promise<undefined> => sendPage(folder, call);
+  const file = (call: Call): Promise<undefined> => sendFile(folder, call);
+  return [
+    { method: 'GET', path: VIEW_PATH.slice(0, -1), may: 'anyone', handle: redirect },
+    { method: 'GET', path: VIEW_PATH, may: 'anyone', handle: page },
+    { method: 'HEAD', path: VIEW_PATH, may: 'anyone', handle: page },
+    { method: 'GET', path: `${VIEW_PATH}:file`, may: 'anyone', handle: file },
+    { method: 'HEAD', path: `${VIEW_PATH}:file`, may: 'anyone', handle: file },
+  ];
+}
+
+/** A browser keeps the fragment. */
+function redirect({ response }: Call): Promise<undefined> {
+  response.writeHead(308, { 'location': VIEW_PATH, 'content-length': 0, 'cache-control': 'no-cache' });
+  response.end();
+  return Promise.resolve(undefined);
+}
+
+async function sendPage(folder: string, call: Call): Promise<undefined> {
+  await read(folder, 'page.js'); // without it the page would stay empty and say nothing
+  const sources = sourcesOf(call.request.headers.host ?? '');
+  const html = pageHtml({
+    title: 'Rollout Studio', sources,
+    script: { url: `${VIEW_PATH}page.js` }, style: { url: `${VIEW_PATH}page.css` },
+    bodyAttributes: { 'data-host': 'browser' },
+  });
+  // Only a header can say who may frame a page.
+  send(call, HTML, Buffer.from(html), { 'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'` });
+  return undefined;
+}
+
+async function sendFile(folder: string, call: Call): Promise<undefined> {
+  const name = param(call, 'file');
+  const media = Object.hasOwn(MEDIA, name) ? MEDIA[name] : undefined;
+  if (media === undefined) throw new StudioError('not_found', `The viewer has no file “${name.slice(0, 100)}”.`);
+  send(call, media, await read(folder, name), {});
+  return undefined;
+}
+
+/** `host`: the Host header, which the origin check let through. Not every browser takes `'self'` for WebSockets too. */
+function sourcesOf(host: string): PageSources {
+  return {
+    script: ["'self'"], style: ["'self'"], font: ["'self'"], img: ["'self'", 'data:', 'blob:'],
+    connect: ["'self'", `ws://${host}`, `wss://${host}`], worker: ['blob:'],
+  };
+}
+
+async function read(folder: string, name: string): Promise<Buffer> {
+  try {
+    return await readFile(path.join(folder, name));
+  } catch (cause) {
+    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, { mend: 'Build it with npm run build, or install Rollout Studio anew.', cause });
+  }
+}
+
+function send(call: Call, media: string, bytes: Buffer, more: Readonly<Record<string, string>>): void {
+  const { request, response } = call;
+  const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
+  const same = request.headers['if-none-match'] === etag;
+  response.writeHead(same ? 304 : 200, {
+    'content-type': media,
+    ...(same ? {} : { 'content-length': bytes.length }),
+    'etag': etag,
+    // Asked about at each load: the next version of the server has the same addresses.
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+    ...more,
+  });
+  response.end(same || request.method === 'HEAD' ? undefined : bytes);
+}

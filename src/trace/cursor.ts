@@ -1,0 +1,81 @@
+/**
+ * Moves of the one cursor through a trajectory: the page's keys and the debugger's steps alike. A position is the seq of
+ * a message or a start; every move gives the new position, or undefined where there is none.
+ */
+import { nextCall, previousCall } from './calls.ts';
+import { hashOf } from '../common/hash.ts';
+import { countUpTo } from './model/search.ts';
+import type { ToolSpan } from './model/spans.ts';
+import type { TrajectoryModel } from './model.ts';
+
+/** The position that an event belongs to: itself, its span's start, or the newest position before it. */
+export function positionOf(model: TrajectoryModel, seq: number): number | undefined {
+  const event = model.event(seq);
+  if (event === undefined) return undefined;
+  if (model.parentOf(seq) !== undefined) return seq;
+  if (event.span !== undefined && model.span(event.span) !== undefined) return event.span;
+  for (let at = seq; at > 0; at--) if (model.parentOf(at) !== undefined) return at;
+  return undefined;
+}
+
+/** The first call or message inside. */
+export function into(model: TrajectoryModel, seq: number): number | undefined {
+  const span = model.span(seq);
+  const children = model.children(seq);
+  // Of a model call what it asked for: its own words are the call itself. In some streams the calls stand beside it.
+  if (span?.kind === 'model') return children.find((child) => model.span(child) !== undefined) ?? model.step(span.step)?.tools[0]?.seq;
+  // What a tool gave is the call itself as well; only what ran inside is inside.
+  if (span?.kind === 'tool') return children.find((child) => model.span(child) !== undefined);
+  return children[0];
+}
+
+/** What encloses it: the calling tool, the agent, the model call of its step. */
+export function out(model: TrajectoryModel, seq: number): number | undefined {
+  const parent = model.parentOf(seq);
+  if (parent !== undefined && parent !== 0) return parent;
+  const step = model.span(seq)?.kind === 'tool' ? model.stepOf(seq)?.model?.seq : undefined;
+  return step === seq ? undefined : step;
+}
+
+/** The model call of the step after the one that `seq` is in; `distance` −1: before. */
+export function step(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
+  const at = model.stepOf(seq)?.index ?? 0;
+  return model.step(at + distance)?.model?.seq;
+}
+
+/** What failed next after `seq`; `distance` −1: before. */
+export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
+  const places = model.errors.map((error) => positionOf(model, error.seq) ?? error.seq).sort((a, b) => a - b);
+  const index = countUpTo(places, distance === 1 ? seq : seq - 1);
+  return distance === 1 ? places[index] : places[index - 1];
+}
+
+/** The call of the same tool after this one; `distance` −1: before. Where no call is selected, the next call at all. */
+export function sameTool(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
+  const span = model.span(seq);
+  if (span?.kind === 'tool') return (distance === 1 ? nextCall(model, span) : previousCall(model, span))?.seq;
+  return distance === 1 ? model.tools.find((tool) => tool.seq > seq)?.seq : model.tools.findLast((tool) => tool.seq < seq)?.seq;
+}
+
+/** The next call that was made with other arguments than the one of its tool before, or that changed the world. */
+export function difference(model: TrajectoryModel, seq: number): number | undefined {
+  return model.tools.find((tool) => tool.seq > seq && (model.diffsOf(tool.seq).length > 0 || changedArguments(model, tool).length > 0))?.seq;
+}
+
+/** Names of the arguments that differ from the call of the same tool before. Empty where there is none before. */
+export function changedArguments(model: TrajectoryModel, span: ToolSpan): string[] {
+  const before = previousCall(model, span);
+  if (before === undefined) return [];
+  const now = recordOf(span);
+  const then = recordOf(before);
+  return [...new Set([...Object.keys(now), ...Object.keys(then)])].filter((name) => hashOf(now[name] ?? null) !== hashOf(then[name] ?? null));
+}
+
+/** Whether it was called with what it was called with before. */
+export function isRepeat(model: TrajectoryModel, span: ToolSpan): boolean {
+  return previousCall(model, span) !== undefined && changedArguments(model, span).length === 0;
+}
+
+function recordOf({ start: { data } }: ToolSpan): Readonly<Record<string, unknown>> {
+  return typeof data.arguments === 'object' && data.arguments !== null && !Array.isArray(data.arguments) ? data.arguments : { value: data.arguments };
+}

@@ -1,0 +1,39 @@
+/** The sample workspace on disk, and what is stored of its batches, for tests that begin where it is there already. */
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { connect } from '../../../src/client/connect.ts';
+import type { Api } from '../../../src/protocol/api.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { root } from '../../support/cli.ts';
+
+export const SAMPLE_TASKS = 12;
+export const SAMPLE_ATTEMPTS = 8;
+
+/** An empty folder. Short: it stands in titles. */
+export function emptyFolder(): string {
+  return mkdtempSync(path.join(os.tmpdir(), 'rollout-e2e-'));
+}
+
+/** A folder with the sample. `pace`: settings of its demo model; without, what the sample has. */
+export function sampleFolder(pace?: string): string {
+  const folder = emptyFolder();
+  cpSync(path.join(root, 'media', 'sample'), folder, { recursive: true });
+  if (pace !== undefined) {
+    const agent = path.join(folder, 'agents', 'desk.agent.yaml');
+    writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, `endpoint: 'demo:?${pace}'`));
+  }
+  return folder;
+}
+
+/** What the server of a store answers; only attaches. */
+export async function apiOf(store: string): Promise<Api> {
+  return (await connect({ store, start: false })).api;
+}
+
+/** The newest row of every attempt of a batch. */
+export async function attemptsOf(api: Api, batch: string): Promise<RolloutRow[]> {
+  const rows: RolloutRow[] = [];
+  for await (const row of api.allRollouts(batch)) rows.push(row);
+  return rows;
+}

@@ -1,0 +1,108 @@
+/** VS Code with the .vsix installed, in a real browser: what an end-to-end test starts with. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { root } from '../../../src/build/bundles.ts';
+import { launchBrowser } from '../../webview/support/browser.ts';
+import { CodeServer } from './codeServer.ts';
+import { Workbench } from './workbench.ts';
+
+/** What the page always asks for in vain: four files that only code-server's own front serves; and what it says of accounts, of its own extensions, and of a machine that is slow. */
+const KNOWN = /vsda|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
+const OUT = path.join(root, 'test', '.out', 'e2e');
+
+export interface VsCodeOptions {
+  /** The workspace; a copy of one, as a test may change it. Made when it is not there. */
+  readonly workspaceFolder: string;
+  /** The extension; the one `npm run package` made unless told. */
+  readonly vsix?: string;
+  /** Without it, VS Code trusts the folder. With `false` it is in Restricted Mode, as a folder from elsewhere. */
+  readonly trusted?: boolean;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly viewport?: { readonly width: number; readonly height: number };
+}
+
+export class VsCode {
+  readonly server: CodeServer;
+  readonly page: Page;
+  readonly workbench: Workbench;
+  readonly #browser: Browser;
+  readonly #context: BrowserContext;
+  readonly #errors: string[] = [];
+  readonly #folder: string;
+  /** Whether the page is going: what it was about to read is broken off, and it says so. */
+  #leaving = false;
+
+  private constructor(server: CodeServer, browser: Browser, context: BrowserContext, page: Page, folder: string) {
+    this.server = server;
+    this.#browser = browser;
+    this.#context = context;
+    this.page = page;
+    this.#folder = folder;
+    this.workbench = new Workbench(page);
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !this.#leaving) this.#errors.push(`${message.text().slice(0, 400)} ${message.location().url}`);
+    });
+    page.on('framenavigated', (frame) => {
+      if (frame === page.mainFrame()) this.#leaving = false;
+    });
+    page.on('pageerror', (error) => this.#errors.push(String(error)));
+  }
+
+  /** Gives VS Code once its workbench is there and extensions are known. */
+  static async start(options: VsCodeOptions): Promise<VsCode> {
+    const vsix = options.vsix ?? process.env['ROLLOUT_VSIX'] ?? path.join(root, 'dist', 'rollout-studio.vsix');
+    mkdirSync(options.workspaceFolder, { recursive: true });
+    const server = await CodeServer.start({
+      extensions: [vsix], trusted: options.trusted ?? true,
+      ...(options.settings === undefined ? {} : { settings: options.settings }), ...(options.env === undefined ? {} : { env: options.env }),
+    });
+    let browser: Browser | undefined;
+    try {
+      browser = await launchBrowser();
+      const context = await browser.newContext({ viewport: options.viewport ?? { width: 1400, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] });
+      context.setDefaultTimeout(30_000);
+      await context.tracing.start({ screenshots: true, snapshots: true });
+      const code = new VsCode(server, browser, context, await context.newPage(), options.workspaceFolder);
+      await code.page.goto(server.url(options.workspaceFolder), { timeout: 60_000 });
+      await code.workbench.ready();
+      return code;
+    } catch (error) {
+      await browser?.close();
+      await server.close();
+      throw error;
+    }
+  }
+
+  /** Loads the window again, as "Developer: Reload Window" does. */
+  async reload(): Promise<void> {
+    this.#leaving = true;
+    await this.page.goto(this.server.url(this.#folder), { timeout: 60_000 });
+    await this.workbench.ready();
+  }
+
+  /** What went wrong in the page's console, without what always does. */
+  consoleErrors(): readonly string[] {
+    return this.#errors.filter((error) => !KNOWN.test(error));
+  }
+
+  /** Ends everything. With the name of a test that failed, leaves its picture, its trace and the hosts' logs in test/.out/e2e. */
+  async close(failed?: string): Promise<void> {
+    try {
+      if (failed === undefined) {
+        await this.#context.tracing.stop();
+      } else {
+        mkdirSync(OUT, { recursive: true });
+        const name = path.join(OUT, failed.replace(/[^\w-]+/g, '_').slice(0, 80));
+        await this.page.screenshot({ path: `${name}.png` });
+        await this.#context.tracing.stop({ path: `${name}.zip` });
+        writeFileSync(`${name}.log`, `${this.#errors.join('\n')}\n\n${this.server.log}\n${this.server.hostLogs()}`);
+        console.error(`See ${path.relative(root, name)}.png, .log and .zip (npx playwright-core show-trace).`);
+      }
+    } finally {
+      await this.#browser.close();
+      await this.server.close();
+    }
+  }
+}

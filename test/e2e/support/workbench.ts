@@ -1,0 +1,196 @@
+/** The workbench as a page object: what a person sees and presses. */
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+
+const QUICK_INPUT = '.quick-input-widget:not([style*="display: none"])';
+const ROWS = `${QUICK_INPUT} .quick-input-list .monaco-list-row`;
+const ATTEMPTS = 5;
+
+export class Workbench {
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  /** Editors and views are back, extensions are known. */
+  async ready(): Promise<void> {
+    await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 60_000 });
+    await this.page.waitForFunction(
+      () => ['code/LifecyclePhase/Restored', 'code/didLoadExtensions'].every((mark) => performance.getEntriesByName(mark).length > 0),
+      undefined, { timeout: 60_000 },
+    );
+  }
+
+  // ---- palette and quick input
+
+  /** Runs a command by its full title ("Rollout: Show Log") through the palette. */
+  async command(title: string): Promise<void> {
+    // The list is filtered a moment after the typing, and a late change of focus closes it: look for the row, else anew.
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#quickOpen(`>${title}`, 'F1');
+      try {
+        await this.#row(title).click({ timeout: 5_000 });
+        return;
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error;
+        await this.page.keyboard.press('Escape');
+      }
+    }
+  }
+
+  /** Whether the palette offers a command now. */
+  async offers(title: string): Promise<boolean> {
+    await this.#quickOpen(`>${title}`, 'F1');
+    const label = await Promise.any([
+      this.#row(title).waitFor({ timeout: 10_000 }).then(() => true),
+      this.page.locator(ROWS).filter({ hasText: /No matching|similar commands/i }).first().waitFor({ timeout: 10_000 }).then(() => false),
+    ]).catch(() => false);
+    await this.page.keyboard.press('Escape');
+    return label;
+  }
+
+  /** The input that is open: a quick pick or an input box. */
+  get input(): Locator {
+    return this.page.locator(`${QUICK_INPUT} .quick-input-box input`);
+  }
+
+  /** What the open input is called. */
+  get inputTitle(): Locator {
+    return this.page.locator(`${QUICK_INPUT} .quick-input-title`);
+  }
+
+  /** Types into the open input and accepts. */
+  async answer(text: string): Promise<void> {
+    await this.input.fill(text);
+    await this.input.press('Enter');
+  }
+
+  /** Takes a row of the open quick pick: by its exact label, or the first one that matches. */
+  async pick(label: string | RegExp): Promise<void> {
+    await (typeof label === 'string' ? this.#row(label) : this.page.locator(ROWS).filter({ hasText: label }).first()).click();
+  }
+
+  /** The rows of the open quick pick. */
+  get picks(): Locator {
+    return this.page.locator(ROWS);
+  }
+
+  #row(label: string): Locator {
+    return this.page.locator(ROWS).filter({ has: this.page.locator('.label-name').getByText(label, { exact: true }) }).first();
+  }
+
+  async #quickOpen(text: string, key: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.page.keyboard.press(key);
+        await this.input.fill(text, { timeout: 3_000 });
+        return;
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error;
+        await this.page.keyboard.press('Escape');
+      }
+    }
+  }
+
+  // ---- what is said
+
+  toast(text: string | RegExp): Locator {
+    return this.page.locator('.notifications-toasts .notification-list-item').filter({ hasText: text }).first();
+  }
+
+  /** Presses a button of a toast. */
+  async toastButton(text: string | RegExp, button: string): Promise<void> {
+    await this.page.locator('.notification-toast').filter({ hasText: text }).getByRole('button', { name: button }).click();
+  }
+
+  async clearToasts(): Promise<void> {
+    await this.command('Notifications: Clear All Notifications');
+  }
+
+  /** A modal dialog. */
+  dialog(text: string | RegExp): Locator {
+    return this.page.locator('.monaco-dialog-box').filter({ hasText: text });
+  }
+
+  /** Trusts the folder of a VS Code that was started with `trusted: false`: it begins in Restricted Mode. */
+  async trust(): Promise<void> {
+    await this.statusBar('Restricted Mode').click();
+    await this.page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
+    await this.statusBar('Restricted Mode').waitFor({ state: 'hidden' });
+  }
+
+  statusBar(text: string | RegExp): Locator {
+    return this.page.locator('.statusbar-item').filter({ hasText: text }).first();
+  }
+
+  // ---- editors
+
+  /** Opens a file of the workspace through Quick Open. */
+  async openFile(name: string): Promise<void> {
+    const base = name.split('/').at(-1) ?? name;
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#quickOpen(name, 'Control+P');
+      try {
+        await this.page.locator(`${QUICK_INPUT} .monaco-list-row[aria-label^="${base}"]`).first().click({ timeout: 5_000 });
+        break;
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error;
+        await this.page.keyboard.press('Escape');
+      }
+    }
+    await this.tab(base).waitFor();
+    await this.page.locator('.editor-group-container.active .monaco-editor .view-lines').first().waitFor();
+  }
+
+  /** The tab that is open in front, by a part of its title. */
+  tab(title: string | RegExp): Locator {
+    return this.page.locator('.editor-group-container.active .tab.active').filter({ hasText: title });
+  }
+
+  codeLens(text: string | RegExp): Locator {
+    return this.page.locator('.codelens-decoration a').filter({ hasText: text }).first();
+  }
+
+  /** The line the cursor is in now; `atLine` waits for one. */
+  async cursorLine(): Promise<number> {
+    const text = await this.statusBar(/Ln \d+, Col \d+/).innerText();
+    return Number(/Ln (\d+)/.exec(text)?.[1]);
+  }
+
+  /** There once the cursor is in this line. */
+  atLine(line: number): Locator {
+    return this.statusBar(new RegExp(`Ln ${line}, Col`));
+  }
+
+  /** The document of the webview in front: page > its service worker's frame > the active frame. */
+  webview(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready:visible').frameLocator('iframe#active-frame');
+  }
+
+  // ---- side bar
+
+  /** Opens a container of the activity bar. */
+  async openView(title: string): Promise<void> {
+    const label = `a.action-label[aria-label^="${title}"]`;
+    const item = this.page.locator('.activitybar .action-item').filter({ has: this.page.locator(label) }).first();
+    // A click on what is open closes it.
+    if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.locator(label).click();
+  }
+
+  /** A row of a tree: by its exact accessible name, or what matches. */
+  treeItem(name: string | RegExp): Locator {
+    return this.page.getByRole('treeitem', typeof name === 'string' ? { name, exact: true } : { name }).first();
+  }
+
+  /** A row of the Testing view. */
+  testItem(name: string | RegExp): Locator {
+    return this.page.locator('.test-explorer .monaco-list-row').filter({ hasText: name }).first();
+  }
+
+  /** Parks the mouse, so that no tooltip is in the picture. */
+  async picture(file: string): Promise<void> {
+    const { width, height } = this.page.viewportSize() ?? { width: 0, height: 0 };
+    await this.page.mouse.move(width / 2, height - 2);
+    await this.page.screenshot({ path: file });
+  }
+}

@@ -1,0 +1,190 @@
+/** How the extension launches: the real command line as a child process, on a store of the test's. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { connect, type Connection } from '../../src/client/connect.ts';
+import { StudioError } from '../../src/common/errors.ts';
+import { allTasks, failedTasks, submissionOf } from '../../src/host/launch/again.ts';
+import type { Memory } from '../../src/host/launch/memory.ts';
+import { runBatch } from '../../src/host/launch/runBatch.ts';
+import { StoredValues, type Vault } from '../../src/host/launch/values/storedValues.ts';
+import { withValues } from '../../src/host/launch/values/withValues.ts';
+import { missingValues, problemsOf } from '../../src/host/server/cliFailure.ts';
+import { cliOf, type CliPorts } from '../../src/host/server/runCli.ts';
+import type { Cli } from '../../src/host/services.ts';
+import { Bench } from '../support/cli.ts';
+
+const bench = new Bench();
+const folder = bench.path('desk');
+const batchFile = path.join(folder, 'batches', 'first.batch.yaml');
+const logged: string[] = [];
+
+function cli(ports: Partial<CliPorts> = {}): Cli {
+  return cliOf({ store: () => bench.store, trusted: () => true, log: (text) => logged.push(text), ...ports });
+}
+
+function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(() => assert.fail('it should have failed'), (error: unknown) => error);
+}
+
+before(async () => {
+  const made = await cli().json(['init', folder], { cwd: bench.folder });
+  assert.equal((made as { folder: string }).folder, folder);
+});
+after(() => bench.close());
+
+/** Both a memory and a vault, in memory. */
+class Kept {
+  readonly values = new Map<string, unknown>();
+  readonly memory: Memory = {
+    get: (key) => this.values.get(key),
+    update: (key, value) => Promise.resolve(void this.values.set(key, value)),
+  };
+  readonly vault: Vault = {
+    get: (key) => Promise.resolve(this.values.get(key) as string | undefined), // only texts are stored
+    store: (key, value) => Promise.resolve(void this.values.set(key, value)),
+    delete: (key) => Promise.resolve(void this.values.delete(key)),
+  };
+  readonly stored = new StoredValues(this.vault, this.memory);
+}
+
+describe('a wrong file', () => {
+  test('gives problems with file, line and column', async () => {
+    const file = path.join(folder, 'batches', 'wrong.batch.yaml');
+    writeFileSync(file, readFileSync(batchFile, 'utf8').replace('attempts: 1', 'atempts: 1').replace('desk.agent.yaml', 'nobody.agent.yaml'));
+    const error = await failureOf(runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } } }));
+    assert.ok(StudioError.is(error, 'config'));
+    const problems = problemsOf(error);
+    assert.deepEqual(problems.map((problem) => [path.normalize(problem.file), problem.line, problem.column, problem.code]), [
+      [file, 2, 8, 'file'],
+      [file, 5, 1, 'unknown_key'],
+    ]);
+    assert.deepEqual(missingValues(error), []);
+  });
+
+  test('that is absent is told in words', async () => {
+    const error = await failureOf(cli().json(['run', 'none.batch.yaml', '--detach'], { cwd: folder }));
+    assert.ok(error instanceof StudioError);
+    assert.match(error.message, /none\.batch\.yaml/);
+  });
+});
+
+describe('values for ${env:…}', () => {
+  const file = path.join(folder, 'batches', 'secret.batch.yaml');
+
+  before(() => {
+    const agent = readFileSync(path.join(folder, 'agents', 'desk.agent.yaml'), 'utf8').replace(/^model:$/m, 'model:\n  api_key: "${env:DESK_TEST_KEY}"\n  headers: { x-team: "${env:DESK_TEST_TEAM}" }');
+    assert.match(agent, /DESK_TEST_KEY/);
+    writeFileSync(path.join(folder, 'agents', 'secret.agent.yaml'), agent);
+    writeFileSync(file, readFileSync(batchFile, 'utf8').replace('desk.agent.yaml', 'secret.agent.yaml'));
+  });
+
+  test('that are missing are named', async () => {
+    const error = await failureOf(runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } } }));
+    assert.deepEqual(missingValues(error).toSorted(), ['DESK_TEST_KEY', 'DESK_TEST_TEAM']);
+  });
+
+  test('are asked for once, kept, and never written to the log or the command line', async () => {
+    const { stored } = new Kept();
+    const asked: string[] = [];
+    const launch = (names: readonly string[]): ReturnType<typeof withValues<string>> => withValues(stored, names, (name) => {
+      asked.push(name);
+      return Promise.resolve(`value-of-${name}`);
+    }, (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env }));
+    const first = await launch([]);
+    assert.match(first.result, /^b/);
+    assert.deepEqual(asked.toSorted(), ['DESK_TEST_KEY', 'DESK_TEST_TEAM']);
+    const second = await launch(first.names);
+    assert.notEqual(second.result, first.result);
+    assert.equal(asked.length, 2, 'the second launch asks nothing');
+    assert.equal(logged.filter((line) => line.includes('value-of-')).length, 0);
+    assert.equal(await stored.forgetAll(), 2);
+    assert.deepEqual(await stored.of(first.names), {});
+  });
+
+  test('that nobody tells end the launch', async () => {
+    const kept = new Kept();
+    const error = await failureOf(withValues(kept.stored, [], () => Promise.resolve(undefined), (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env })));
+    assert.ok(StudioError.is(error, 'cancelled'));
+    assert.equal(kept.values.size, 0);
+  });
+});
+
+describe('a launch', () => {
+  let connection: Connection;
+
+  before(async () => {
+    connection = await connect({ store: bench.store });
+  });
+
+  test('runs the chosen tasks so many times; Run Failed Again and Launch Again know them', async () => {
+    const file = path.join(folder, 'batches', 'desk.batch.yaml');
+    const ids = ['renew-one', 'hand-over'];
+    const batch = await runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'some', ids }, attempts: 2 } });
+    const row = await connection.api.batch(batch);
+    assert.deepEqual([row.tasks, row.attempts, row.name], [2, 2, 'desk']);
+    assert.deepEqual(await allTasks(connection.api, batch), { kind: 'some', ids });
+    assert.equal((await submissionOf(connection.api, row)).file, 'batches/desk.batch.yaml');
+    await ended(connection, batch);
+    const failed: string[] = [];
+    for await (const rollout of connection.api.allRollouts(batch)) if (rollout.progress.passed === false) failed.push(rollout.task);
+    assert.deepEqual(await failedTasks(connection.api, batch), ids.filter((id) => failed.includes(id)));
+  });
+
+  test('of more tasks than a command line takes goes by a file, and leaves none behind', async () => {
+    const file = path.join(folder, 'batches', 'many.batch.yaml');
+    const lines = Array.from({ length: 3_000 }, (_, index) => JSON.stringify({ id: `a task with a rather long name, number ${index}`, question: 'Renew?', answer: 'x' }));
+    writeFileSync(path.join(folder, 'data', 'many.jsonl'), `${lines.join('\n')}\n`);
+    writeFileSync(file, readFileSync(batchFile, 'utf8').replace('tasks.jsonl', 'many.jsonl'));
+    const ids = lines.slice(0, 2_500).map((line) => (JSON.parse(line) as { id: string }).id);
+    let taskFile = '';
+    const watching: Cli = {
+      json: (args, options) => {
+        taskFile = args.find((arg) => arg.startsWith('--task-file='))?.slice('--task-file='.length) ?? '';
+        return cli().json(args, options);
+      },
+    };
+    const batch = await runBatch(watching, { file, cwd: folder, answers: { tasks: { kind: 'some', ids }, attempts: 1 } });
+    assert.equal((await connection.api.batch(batch)).tasks, 2_500);
+    await connection.api.commandBatch(batch, { command: 'stop-many', verb: 'cancel' });
+    assert.ok(path.isAbsolute(taskFile) && !existsSync(taskFile));
+  });
+});
+
+async function ended(connection: Connection, batch: string): Promise<void> {
+  for (const until = performance.now() + 120_000; performance.now() < until; ) {
+    if ((await connection.api.batch(batch)).state === 'ended') return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail('the batch did not end');
+}
+
+describe('the command as a process', () => {
+  test('does not run in Restricted Mode', () => {
+    assert.throws(() => cli({ trusted: () => false }).json(['init', 'x'], { cwd: folder }), (error) => StudioError.is(error, 'forbidden'));
+  });
+
+  test('ends when it is cancelled', async () => {
+    const stop = new AbortController();
+    const script = bench.path('slow.mjs');
+    writeFileSync(script, 'process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
+    const running = cli({ file: script }).json(['x'], { cwd: folder, signal: stop.signal, onProgress: (line) => line === 'begun' && stop.abort() });
+    assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
+  });
+
+  test('that says nothing, or no JSON, is told with its last words', async () => {
+    const script = bench.path('broken.mjs');
+    writeFileSync(script, 'console.error("first"); console.error("the reason"); process.exitCode = 3;');
+    const error = await failureOf(cli({ file: script }).json(['x'], { cwd: folder }));
+    assert.ok(StudioError.is(error, 'internal'));
+    assert.match(error.message, /exit code 3 .*the reason/);
+  });
+
+  test('gets the store by its environment, where a password is not seen', async () => {
+    const script = bench.path('echo.mjs');
+    writeFileSync(script, 'console.log(JSON.stringify({ args: process.argv.slice(2), store: process.env.ROLLOUT_STORE, node: process.env.ELECTRON_RUN_AS_NODE }));');
+    const store = 'postgres://me:secret@host/db';
+    assert.deepEqual(await cli({ file: script, store: () => store }).json(['import', 'a file'], { cwd: folder }), { args: ['import', 'a file', '--json'], store, node: '1' });
+  });
+});

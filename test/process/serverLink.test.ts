@@ -1,0 +1,168 @@
+/** The extension's way to a server, against real servers that are started, killed and started again. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { connect } from '../../src/client/connect.ts';
+import { StudioError } from '../../src/common/errors.ts';
+import { LocalServerLink, shownStore, type LinkPorts } from '../../src/host/server/serverLink.ts';
+import { Bench, gone } from '../support/cli.ts';
+
+interface Link {
+  readonly link: LocalServerLink;
+  readonly bench: Bench;
+  readonly told: string[];
+  /** Every state it was in. */
+  readonly states: string[];
+  readonly starts: (boolean | undefined)[];
+  pid(): number;
+  /** Resolves once the link is in that state. */
+  reached(state: string): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+function open(ports: Partial<LinkPorts> = {}): Link {
+  const bench = new Bench();
+  const told: string[] = [];
+  const states: string[] = [];
+  const starts: (boolean | undefined)[] = [];
+  const link = new LocalServerLink({
+    store: () => bench.store, trusted: () => true, log: () => undefined, notice: () => undefined,
+    stopped: (text) => told.push(text),
+    connect: (options) => {
+      starts.push(options.start);
+      return connect(options);
+    },
+    ...ports,
+  });
+  link.state.changed(({ state }) => states.push(state));
+  return {
+    link, bench, told, states, starts,
+    pid: () => bench.serverFile()?.pid ?? assert.fail('no server.json'),
+    reached: (state) => new Promise((resolve) => {
+      if (link.state.value.state === state) {
+        resolve();
+        return;
+      }
+      const listener = link.state.changed((now) => {
+        if (now.state !== state) return;
+        listener.dispose();
+        resolve();
+      });
+    }),
+    [Symbol.asyncDispose]: async () => {
+      link.dispose();
+      await bench.close();
+    },
+  };
+}
+
+async function kill(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  assert.ok(await gone(pid, 30_000));
+}
+
+test('nothing is started before the first use, nor by looking', async () => {
+  await using at = open();
+  assert.equal(at.link.state.value.state, 'ok');
+  await assert.rejects(at.link.connection({ start: false }), (error) => StudioError.is(error, 'unavailable'));
+  assert.ok(!existsSync(path.join(at.bench.store, 'server.json')));
+  assert.equal(at.link.state.value.state, 'ok', 'looking without finding is no fault');
+  const [one, two] = await Promise.all([at.link.connection(), at.link.connection()]);
+  assert.equal(one, two);
+  assert.deepEqual(at.starts, [false, true], 'two at once share one attempt');
+  assert.equal((await one.api.server()).pid, at.pid());
+});
+
+test('who wants to start waits for one that only looks, then starts', async () => {
+  await using at = open();
+  const looking = at.link.connection({ start: false });
+  const starting = at.link.connection();
+  await assert.rejects(looking, (error) => StudioError.is(error, 'unavailable'));
+  assert.equal((await (await starting).api.server()).pid, at.pid());
+});
+
+test('a killed server is told once, is not started by itself, and everything goes on after Start Again', async () => {
+  await using at = open();
+  const connection = await at.link.connection();
+  const first = at.pid();
+  let connected = 0;
+  at.link.connected(() => connected++);
+  await kill(first);
+  await at.reached('stopped');
+  assert.deepEqual(at.states, ['lost', 'stopped']);
+  assert.equal(at.told.length, 1);
+  // Views and pages ask again and again meanwhile: nothing starts, and nobody is told again.
+  for (let i = 0; i < 3; i++) await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'unavailable'));
+  await assert.rejects(connection.reconnect(), (error) => StudioError.is(error, 'unavailable'));
+  assert.equal(at.starts.filter((start) => start === true).length, 1);
+  assert.equal(at.told.length, 1);
+
+  assert.equal(await at.link.connection({ start: true }), connection, 'what others hold goes on');
+  assert.equal(connected, 1);
+  assert.equal(at.link.state.value.state, 'ok');
+  const second = (await connection.api.server()).pid;
+  assert.notEqual(second, first);
+  // The next loss is told again.
+  await kill(second);
+  await at.reached('stopped');
+  assert.equal(at.told.length, 2);
+});
+
+test('a server that another window starts meanwhile is found without a word', async () => {
+  await using at = open({ regainMs: 60_000 });
+  const connection = await at.link.connection();
+  const first = at.pid();
+  const lost = at.reached('lost');
+  await kill(first);
+  await lost;
+  const waiting = at.link.connection(); // begins while it is being looked for
+  const other = await connect({ store: at.bench.store });
+  await at.reached('ok');
+  assert.equal((await (await waiting).api.server()).pid, (await other.api.server()).pid);
+  assert.equal(connection.address().url, other.address().url);
+  assert.deepEqual([at.states, at.told], [['lost', 'ok'], []]);
+});
+
+test('in Restricted Mode there is no connection', async () => {
+  await using at = open({ trusted: () => false });
+  await assert.rejects(at.link.connection({ start: true }), (error) => StudioError.is(error, 'forbidden'));
+  assert.deepEqual(at.starts, []);
+  assert.ok(!existsSync(at.bench.store));
+});
+
+test('a store that cannot be is told as stopped, with the reason; another choice begins anew', async () => {
+  const broken = { store: path.join(import.meta.filename, 'store') };
+  const good = new Bench();
+  await using at = open({ store: () => broken.store });
+  await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'storage'));
+  assert.equal(at.link.state.value.state, 'stopped');
+  assert.match(at.link.state.value.text ?? '', /is a file/);
+  try {
+    broken.store = good.store;
+    at.link.reset();
+    assert.equal(at.link.state.value.state, 'ok');
+    assert.equal((await (await at.link.connection()).api.server()).store, good.store);
+  } finally {
+    await good.close();
+  }
+});
+
+test('a waiting use can be given up, and a closed window wants nothing more', async () => {
+  await using at = open({ connect: ({ signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new StudioError('cancelled', 'aborted')))) });
+  const stop = new AbortController();
+  const waiting = at.link.connection({ signal: stop.signal });
+  stop.abort();
+  await assert.rejects(waiting, (error) => StudioError.is(error, 'cancelled'));
+  const other = at.link.connection();
+  at.link.dispose();
+  await assert.rejects(other, (error) => StudioError.is(error, 'cancelled'));
+  await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'cancelled'));
+});
+
+test('a store is shown without its password', () => {
+  assert.equal(shownStore('postgres://me:secret@host/db'), 'postgres://me:***@host/db');
+  assert.equal(shownStore('postgres://host/db?user=me&password=secret'), 'postgres://host/db?user=me&password=***');
+  assert.equal(shownStore('/data/store'), '/data/store');
+  assert.equal(shownStore('C:\\data\\store'), 'C:\\data\\store');
+});

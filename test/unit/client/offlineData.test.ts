@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { gatherOffline, type Gathered } from '../../../src/client/offline/offlineData.ts';
+import { StudioError } from '../../../src/common/errors.ts';
+import { Api } from '../../../src/protocol/api.ts';
+import { offlineTransport, type OfflineData } from '../../../src/protocol/offline.ts';
+import type { PagePlace } from '../../../src/protocol/page.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { offlineExample } from '../../support/offlineExample.ts';
+import { event, logLines, shaOf } from '../../support/trajectories.ts';
+
+const BATCH: PagePlace = { page: 'batch', batch: 'b1' };
+const signal = new AbortController().signal;
+
+/** Saves from what answers as a server does. */
+function gather(source: OfflineData, place: PagePlace, more: { trajectories?: boolean; limit?: number } = {}): Promise<Gathered> {
+  return gatherOffline(new Api(offlineTransport(source)), { place, trajectories: false, signal, ...more });
+}
+
+/** All rollouts with a trajectory of some events. */
+function whole(events: (rollout: string) => TraceEvent[] = () => logLines(1, 3)): OfflineData {
+  const data = offlineExample();
+  for (const { rollout } of data.rollouts['b1'] ?? []) data.streams[rollout] = events(rollout);
+  return data;
+}
+
+function result(seq: number, content: unknown): TraceEvent {
+  return event(seq, 'message', { m: seq, role: 'tool', parts: [{ type: 'tool_call_response', id: 'c', response: content }] } as never); // as a store gives it
+}
+
+const blob = (bytes: Buffer): { sha: string; base64: string; ref: unknown } => {
+  const sha = shaOf(bytes);
+  return { sha, base64: bytes.toString('base64'), ref: { $blob: sha, bytes: bytes.length, media: 'text/plain', head: '' } };
+};
+
+describe('what a saved page holds', () => {
+  it('of a batch: rows of all tries, tasks and its own stream, and trajectories when they are asked for', async () => {
+    const source = whole();
+    const { data, trajectories, leftOut } = await gather(source, BATCH);
+    assert.deepEqual([trajectories, leftOut, Object.keys(data.streams)], [0, 0, ['b1']]);
+    const all = await gather(source, BATCH, { trajectories: true });
+    assert.deepEqual({ ...all.data, saved_at: 5, server: source.server, blobs: source.blobs }, source);
+    assert.deepEqual([all.trajectories, all.leftOut], [9, 0]);
+  });
+
+  it('of a trajectory: its events, its task, and the rows of that task', async () => {
+    const source = whole();
+    const { data, trajectories } = await gather(source, { page: 'trajectory', rollout: 'r111', seq: 2 });
+    assert.deepEqual([trajectories, Object.keys(data.streams), data.place], [1, ['b1', 'r111'], { page: 'trajectory', rollout: 'r111', seq: 2 }]);
+    assert.deepEqual(data.tasks['b1']?.map(({ id }) => id), ['t1']);
+    assert.deepEqual(data.rollouts['b1']?.map(({ rollout }) => rollout), ['r111', 'r112', 'r121']);
+    assert.deepEqual(data.lineages, source.lineages);
+  });
+
+  it('as many trajectories as fit, and how many did not', async () => {
+    const source = whole(() => logLines(1, 10, 1000));
+    const size = JSON.stringify(source.streams['r111']).length;
+    const { data, trajectories, leftOut } = await gather(source, BATCH, { trajectories: true, limit: size * 2.5 });
+    assert.deepEqual([trajectories, leftOut, Object.keys(data.streams)], [2, 7, ['b1', 'r011', 'r012']]);
+    await assert.rejects(gather(source, { page: 'trajectory', rollout: 'r111' }, { limit: size / 2 }), (error: unknown) => StudioError.is(error, 'too_large'));
+  });
+
+  it('the values it shows, but none that is too large, and no code', async () => {
+    const [small, large, code] = [blob(Buffer.from('small')), blob(Buffer.alloc(6 * 1024 * 1024, 'x')), blob(Buffer.from('export default 1'))];
+    const start = event(1, 'rollout.start', { code: code.sha } as never); // what matters here
+    const source = whole((rollout) => (rollout === 'r111' ? [start, result(2, small.ref), result(3, large.ref), result(4, small.ref)] : []));
+    source.blobs = { [small.sha]: small.base64, [large.sha]: large.base64, [code.sha]: code.base64, ['a'.repeat(64)]: Buffer.from('{}').toString('base64') };
+    const { data, valuesLeftOut } = await gather(source, { page: 'trajectory', rollout: 'r111' });
+    assert.deepEqual(Object.keys(data.blobs).sort(), ['a'.repeat(64), small.sha].sort());
+    assert.equal(valuesLeftOut, 1);
+  });
+
+  it('not the recording that a batch was imported from', async () => {
+    const source = whole();
+    source.batches = source.batches.map((row) => ({ ...row, imported: true }));
+    source.blobs = { ['a'.repeat(64)]: Buffer.from('the whole recording').toString('base64') };
+    assert.deepEqual((await gather(source, BATCH)).data.blobs, {});
+  });
+
+  it('refuses what is not there', async () => {
+    await assert.rejects(gather(whole(), { page: 'batch', batch: 'b2' }), (error: unknown) => StudioError.is(error, 'not_found'));
+    await assert.rejects(gather(whole(), { page: 'trajectory', rollout: 'r9' }), (error: unknown) => StudioError.is(error, 'not_found'));
+  });
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isReference, parseReference, placeOf } from '../../../src/client/reference.ts';
+import type { Api } from '../../../src/protocol/api.ts';
+import { StudioError } from '../../../src/common/errors.ts';
+
+const BATCH = 'b01m7yt5zts9x3a954';
+const ROLLOUT = 'r01m7yt5ydbtvw51dr';
+
+describe('references', () => {
+  it('reads a batch, and last for the newest', () => {
+    assert.deepEqual(parseReference(BATCH), { kind: 'batch', batch: BATCH });
+    assert.deepEqual(parseReference('last'), { kind: 'batch', batch: 'last' });
+  });
+
+  it('reads a rollout with a step or a seq behind', () => {
+    assert.deepEqual(parseReference(ROLLOUT), { kind: 'rollout', rollout: ROLLOUT, point: {} });
+    assert.deepEqual(parseReference(`${ROLLOUT}:12`), { kind: 'rollout', rollout: ROLLOUT, point: { step: 12 } });
+    assert.deepEqual(parseReference(`${ROLLOUT}@340`), { kind: 'rollout', rollout: ROLLOUT, point: { seq: 340 } });
+  });
+
+  it('reads an attempt of a task whose id holds slashes, colons and at signs', () => {
+    assert.deepEqual(parseReference(`${BATCH}/a/b:c@d/3:4`), { kind: 'attempt', batch: BATCH, task: 'a/b:c@d', attempt: 3, point: { step: 4 } });
+    assert.deepEqual(parseReference('last/#12/1'), { kind: 'attempt', batch: 'last', task: '#12', attempt: 1, point: {} });
+    assert.deepEqual(parseReference('last/t@1/2@9'), { kind: 'attempt', batch: 'last', task: 't@1', attempt: 2, point: { seq: 9 } });
+  });
+
+  for (const text of ['', 'nothing', `${BATCH}:3`, `${BATCH}/task`, `${BATCH}/task/x`, `${ROLLOUT}:`, `${ROLLOUT}:1@2`]) {
+    it(`refuses “${text}” and says what a reference looks like`, () => {
+      assert.throws(() => parseReference(text), (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.mend ?? ''));
+    });
+  }
+});
+
+describe('the page of a reference', () => {
+  const row = (id: string, settles: boolean) => ({ rollout: id, settles });
+  // Only what is asked for here.
+  const api = {
+    batches: () => Promise.resolve({ batches: [{ batch: BATCH }] }),
+    rollouts: () => Promise.resolve({ rollouts: [row('r1', true), row('r2', false)] }),
+  } as unknown as Api;
+  const signal = new AbortController().signal;
+
+  it('is the newest batch, a rollout at its point, or the rollout that settled an attempt', async () => {
+    assert.deepEqual(await placeOf(api, 'last', signal), { page: 'batch', batch: BATCH });
+    assert.deepEqual(await placeOf(api, `${ROLLOUT}:3`, signal), { page: 'trajectory', rollout: ROLLOUT, step: 3 });
+    assert.deepEqual(await placeOf(api, `last/t1/2@7`, signal), { page: 'trajectory', rollout: 'r1', seq: 7 });
+  });
+
+  it('is told from the name of a file by its beginning', () => {
+    for (const text of ['last', 'last/t/1', BATCH, `${BATCH}/t/1`, `${ROLLOUT}:3`, `${ROLLOUT}@3`]) assert.equal(isReference(text), true, text);
+    for (const text of ['', 'results.json', './last', 'data/t/1', 'b1', 'lasting']) assert.equal(isReference(text), false, text);
+  });
+});

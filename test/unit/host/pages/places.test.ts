@@ -1,0 +1,68 @@
+/** Places, links and source paths of the pages, as the extension reads and writes them. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { argumentPlace } from '../../../../src/host/open/argument.ts';
+import { batchIcon } from '../../../../src/host/pages/icon.ts';
+import { linkPlace, panelKey, placeLink, placeReference, readLink } from '../../../../src/host/pages/placeName.ts';
+import { candidatesOf } from '../../../../src/host/pages/sourcePaths.ts';
+import type { PagePlace } from '../../../../src/protocol/page.ts';
+import { OUTCOMES } from '../../../../src/trace/outcome.ts';
+
+test('a link leads back to the place it was made of', () => {
+  const places: PagePlace[] = [
+    { page: 'batch', batch: 'b1' },
+    { page: 'batch', batch: 'b1', filter: 'tool == "find & replace" || task == "ä"' },
+    { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'world' },
+  ];
+  for (const place of places) {
+    const { path: where, query } = placeLink(place);
+    const link = readLink(where, query);
+    assert.ok(link !== undefined);
+    assert.equal(link.reference, placeReference(place));
+    const bare: PagePlace = place.page === 'batch' ? { page: 'batch', batch: place.batch } : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
+    assert.deepEqual(linkPlace(bare, link), place);
+  }
+  assert.equal(readLink('/open', ''), undefined);
+  assert.equal(readLink('/else', 'ref=b1'), undefined);
+});
+
+test('references are those of the command line; one panel for a rollout wherever in it one is', () => {
+  assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', seq: 4, step: 2 }), 'r1@4');
+  assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', step: 2 }), 'r1:2');
+  assert.equal(placeReference({ page: 'trajectory', rollout: 'r1' }), 'r1');
+  assert.equal(panelKey({ page: 'trajectory', rollout: 'r1', seq: 4 }), panelKey({ page: 'trajectory', rollout: 'r1', tab: 'raw' }));
+  assert.notEqual(panelKey({ page: 'trajectory', rollout: 'x' }), panelKey({ page: 'batch', batch: 'x' }));
+});
+
+test('commands understand rows, tree items, ids, references and places', () => {
+  assert.equal(argumentPlace('b1/task/2:3'), 'b1/task/2:3');
+  assert.deepEqual(argumentPlace({ batch: 'b1', name: 'desk', tasks: 3 }), { page: 'batch', batch: 'b1' });
+  assert.deepEqual(argumentPlace({ row: { batch: 'b1' } }), { page: 'batch', batch: 'b1' });
+  assert.deepEqual(argumentPlace({ rollout: 'r1', batch: 'b1', task: 't', attempt: 2 }), { page: 'trajectory', rollout: 'r1' });
+  assert.equal(argumentPlace({ batch: 'b1', task: 't', attempt: 2 }), 'b1/t/2');
+  assert.deepEqual(argumentPlace({ batch: 'b1', task: 't' }), { page: 'batch', batch: 'b1', filter: 't' });
+  assert.deepEqual(argumentPlace({ page: 'trajectory', rollout: 'r1', seq: 3 }), { page: 'trajectory', rollout: 'r1', seq: 3 });
+  assert.equal(argumentPlace(undefined), undefined);
+  assert.equal(argumentPlace({ label: 'x' }), undefined);
+});
+
+test('a source file is looked for where it was submitted from, then in the workspace', () => {
+  const from = path.join(path.sep, 'home', 'me', 'desk');
+  const here = path.join(path.sep, 'work', 'desk');
+  const modules = [{ file: 'tools/loans.ts', path: path.join(from, 'tools', 'loans.ts') }, { file: 'worlds/library.ts' }];
+  assert.deepEqual(candidatesOf('tools/loans.ts', modules, [here]), [path.join(from, 'tools', 'loans.ts'), path.join(here, 'tools', 'loans.ts')]);
+  assert.deepEqual(candidatesOf('worlds/library/desk.ts', modules, [here]), [path.join(from, 'worlds', 'library', 'desk.ts'), path.join(here, 'worlds', 'library', 'desk.ts')]);
+  assert.deepEqual(candidatesOf('a.ts', [], [here]), [path.join(here, 'a.ts')]);
+  assert.deepEqual(candidatesOf(path.join(from, 'a.ts'), modules, [here]), [path.join(from, 'a.ts')]);
+});
+
+test('the icon of a batch’s page tells whether it runs', () => {
+  assert.deepEqual([batchIcon({ state: 'running' }), batchIcon({ state: 'ended' })], ['running', 'batch']);
+});
+
+test('every icon there is has its file', () => {
+  const folder = path.join(import.meta.dirname, '../../../../media/icons/pages');
+  assert.deepEqual(readdirSync(folder).sort(), ['batch', ...OUTCOMES].map((icon) => `${icon}.svg`).sort());
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { checkFiles } from '../../../../src/config/checkFiles.ts';
+import { fill, nameProblem, templateSet, type TemplateKind } from '../../../../src/host/templates/template.ts';
+import { toolsIn } from '../../../../src/host/views/agents/toolSource.ts';
+import { memoryFiles } from '../../../support/memoryFiles.ts';
+
+const folder = path.resolve(import.meta.dirname, '../../../../media/templates');
+const template = (name: string): string => readFileSync(path.join(folder, name), 'utf8').replaceAll('\r\n', '\n');
+
+/** The files a command writes, by path. */
+function written(kind: TemplateKind, name: string): Record<string, string> {
+  const { main, beside } = templateSet(kind, name);
+  return Object.fromEntries([main, ...beside].map((file) => [file.path, fill(template(file.template), { NAME: name, AGENT: '../agents/clerk.agent.yaml' }).text]));
+}
+
+describe('the templates', () => {
+  it('make an agent and a batch without any problem', async () => {
+    const files = memoryFiles({ ...written('agent', 'clerk'), ...written('batch', 'first') });
+    assert.deepEqual(await checkFiles(files, ['agents/clerk.agent.yaml', 'batches/first.batch.yaml']), []);
+  });
+  it('make a tool of the asked name', () => {
+    const text = written('tool', 'count_words')['tools/count_words.ts'] ?? '';
+    assert.deepEqual(toolsIn(text).map(({ name, description }) => [name, description]), [['count_words', 'Tells the number of words of a text.']]);
+  });
+  it('leave no mark behind, and put the cursor at what is changed first', () => {
+    for (const [kind, begin] of [['agent', 'http://'], ['tool', 'Tells'], ['batch', '../data/']] as const) {
+      const { text, cursor } = fill(template(templateSet(kind, 'x').main.template), { NAME: 'x', AGENT: 'a' });
+      assert.doesNotMatch(text, /__[A-Z]+__/);
+      assert.ok(text.split('\n')[cursor.line]?.slice(cursor.column).startsWith(begin), kind);
+    }
+    assert.deepEqual(fill('a __OTHER__', {}), { text: 'a __OTHER__', cursor: { line: 0, column: 0 } });
+  });
+});
+
+describe('the name of a new file', () => {
+  it('is one that files and models can carry', () => {
+    assert.equal(nameProblem('agent', 'my-agent_2'), undefined);
+    assert.equal(nameProblem('tool', 'count_words'), undefined);
+    for (const name of ['', '-x', '../x', 'a b', 'a/b', 'x'.repeat(65)]) assert.notEqual(nameProblem('batch', name), undefined, name);
+    for (const name of ['', '2x', 'a-b', 'delete', 'tool', 'ä']) assert.notEqual(nameProblem('tool', name), undefined, name);
+  });
+});

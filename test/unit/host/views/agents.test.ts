@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { agentNode, type AgentNode } from '../../../../src/host/views/agents/agentNodes.ts';
+import { moduleTools, type ReadText } from '../../../../src/host/views/agents/toolModules.ts';
+import { toolsIn } from '../../../../src/host/views/agents/toolSource.ts';
+
+const reader = (files: Readonly<Record<string, string>>): ReadText => (file) => Promise.resolve(files[file]);
+/** `label (line): children`. */
+const drawn = (node: AgentNode): string => `${node.look.label} ${node.spot.path.split('/').at(-1) ?? ''}:${node.spot.line}${node.children.length === 0 ? '' : ` [${node.children.map(drawn).join(', ')}]`}`;
+
+describe('the tools of a module', () => {
+  it('are what it exports, with place and description', () => {
+    const source = [
+      "import { tool } from 'rollout-studio';",
+      '',
+      'export const renew_loan = tool({',
+      "  description: 'It\\'s renewed.',",
+      '});',
+      'const hidden = tool({ description: "no" });',
+      'const helper = tool<Input, State>({ description: "Helps." });',
+      'export const not_a_tool = 4;',
+      'export { helper as help, renew_loan2 };',
+      'const renew_loan2 = tool({ description: `Again, by ${days}` });',
+    ].join('\n');
+    assert.deepEqual(toolsIn(source), [
+      { name: 'renew_loan', line: 3, column: 14, description: "It's renewed." },
+      { name: 'help', line: 7, column: 7, description: 'Helps.' },
+      { name: 'renew_loan2', line: 10, column: 7, description: undefined },
+    ]);
+  });
+  it('are not those in comments', () => {
+    assert.deepEqual(toolsIn("// export const a = tool({})\n/* \nexport const b = tool({})\n*/\nexport const c = tool({ description: 'see http://x.org // no comment' });"), [
+      { name: 'c', line: 5, column: 14, description: 'see http://x.org // no comment' },
+    ]);
+  });
+  it('are of modules it passes on, not of those it only uses', async () => {
+    const files = {
+      '/w/tools/all.ts': "export * from './a.ts';\nexport { b } from './b.js';\nimport { c } from './c';\nimport type { D } from './d.ts';\nexport type { D } from './d.ts';",
+      '/w/tools/a.ts': "export const a = tool({});\nexport * from './all.ts';", '/w/tools/b.ts': 'export const b = tool({});', '/w/tools/c.ts': 'export const c = tool({});', '/w/tools/d.ts': 'export const d = tool({});',
+    };
+    assert.deepEqual((await moduleTools('/w/tools/all.ts', 'exported', reader(files)))?.map(({ name }) => name), ['a', 'b']);
+    assert.deepEqual((await moduleTools('/w/tools/all.ts', 'reached', reader(files)))?.map(({ name }) => name), ['a', 'b', 'c']);
+    assert.equal(await moduleTools('/w/none.ts', 'exported', reader(files)), undefined);
+  });
+});
+
+describe('an agent’s item', () => {
+  it('leads to every tool’s line', async () => {
+    const file = [
+      'version: 1', 'name: clerk', 'model: { name: Qwen/Qwen3-32B }', 'tools:', '  - module: ../tools/loans.ts', '  - builtin: [calculator, code]', '  - mcp: { command: uvx, args: [fetch-server] }', '    name: web', '    tools: [fetch]', '  - module: ../tools/gone.ts',
+    ].join('\n');
+    const node = await agentNode('/w/agents/clerk.agent.yaml', file, [], reader({ '/w/tools/loans.ts': "\nexport const renew = tool({ description: 'Renews.' });" }));
+    assert.equal(node.look.description, 'Qwen/Qwen3-32B · 4 tools');
+    assert.deepEqual(node.children.map(drawn), [
+      'loans.ts loans.ts:1 [renew loans.ts:2]', 'built in clerk.agent.yaml:6 [calculator clerk.agent.yaml:6, code clerk.agent.yaml:6]', 'web clerk.agent.yaml:7 [fetch clerk.agent.yaml:7]', 'gone.ts clerk.agent.yaml:10',
+    ]);
+    assert.equal(node.children[2]?.look.description, 'uvx fetch-server');
+    assert.equal(node.children[3]?.look.description, 'not found');
+  });
+  it('is there for a file that is half written', async () => {
+    const node = await agentNode('/w/agents/new.agent.yaml', 'name: [\ntools: 3\n', ['/w/worlds/gone.world.yaml'], reader({}));
+    assert.equal(node.look.label, 'new');
+    assert.equal(node.look.icon?.id, 'warning');
+    assert.deepEqual(node.children.map(({ look }) => [look.label, look.description]), [['gone', 'not found']]);
+  });
+  it('has the tools that come with the sample’s world', async () => {
+    const sample = path.resolve(import.meta.dirname, '../../../../media/sample');
+    const readText: ReadText = (file) => {
+      try {
+        return Promise.resolve(readFileSync(path.join(sample, path.posix.relative('/w', file)), 'utf8'));
+      } catch {
+        return Promise.resolve(undefined);
+      }
+    };
+    const node = await agentNode('/w/agents/desk.agent.yaml', (await readText('/w/agents/desk.agent.yaml')) ?? '', ['/w/worlds/library.world.yaml'], readText);
+    const [world] = node.children;
+    assert.equal(world?.look.description, 'world · 9 tools');
+    assert.ok(world.children.every(({ look, spot }) => look.description !== undefined && spot.path.startsWith('/w/tools/') && spot.line > 3));
+  });
+});

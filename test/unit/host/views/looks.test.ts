@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { agoText, attemptLook, batchLook, passRateText, taskLook } from '../../../../src/host/views/batches/batchNodes.ts';
+import type { TaskEntry } from '../../../../src/host/views/batches/batchContents.ts';
+import { OUTCOME_ICONS } from '../../../../src/host/views/look.ts';
+import { targetNodes } from '../../../../src/host/views/targets/targetNodes.ts';
+import type { ServerInfo } from '../../../../src/protocol/client.ts';
+import type { RolloutRow } from '../../../../src/trace/summary.ts';
+import { batchRow, rolloutRow, scored } from '../rows.ts';
+
+const HOUR = 3_600_000;
+
+describe('outcomes', () => {
+  it('have a shape each, so that none hangs on colour', () => {
+    const shapes = Object.values(OUTCOME_ICONS).map(({ id }) => id);
+    assert.equal(new Set(shapes).size, shapes.length);
+  });
+});
+
+describe('a batch’s row', () => {
+  it('tells how far it is while it runs', () => {
+    const look = batchLook(batchRow({ counts: { passed: 8, failed: 4, running: 2, queued: 82 } }), 2 * HOUR);
+    assert.equal(look.description, '12/96 · 67 % of 12 passed · 2 h ago');
+    assert.equal(look.context, 'batch.running');
+    assert.equal(look.icon?.id, 'loading~spin');
+    assert.match(look.spoken, /^Batch desk, running, 12\/96/);
+  });
+  it('calls the rate pass@1 only where every attempt was scored', () => {
+    assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 54 } })), 'pass@1 0.44');
+    assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 53, infrastructure: 1 } })), '44 % of 95 passed');
+    assert.equal(passRateText(batchRow()), '');
+  });
+  it('tells apart how it ended', () => {
+    const icon = (row: Parameters<typeof batchRow>[0]): string | undefined => batchLook(batchRow({ state: 'ended', ...row }), 0).icon?.id;
+    assert.deepEqual([icon({}), icon({ reason: 'cancelled' }), icon({ counts: { infrastructure: 1 } }), icon({ state: 'paused' })], ['table', 'circle-slash', 'warning', 'debug-pause']);
+  });
+  it('tells when in words', () => {
+    assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), ['just now', '5 min ago', '3 h ago', '1 day ago', '3 days ago']);
+  });
+});
+
+function task(rows: readonly RolloutRow[], complete = true): TaskEntry {
+  return { task: 't1', question: 'How many?', level: 2, rows: new Map(rows.map((row) => [row.attempt, row])), complete, next: undefined };
+}
+
+describe('a task’s row', () => {
+  it('counts what passed and what runs', () => {
+    const look = taskLook(task([scored('t1', 1, true), scored('t1', 2, false), rolloutRow({ attempt: 3, state: 'running', settles: false })]), 4);
+    assert.equal(look.description, '1/4 passed · 1 running');
+    assert.equal(look.icon?.id, OUTCOME_ICONS.running.id);
+    assert.equal(look.tooltip, 'How many?\nlevel 2');
+  });
+  it('shows the best that happened, and all passed apart from some passed', () => {
+    const icon = (...rows: RolloutRow[]): string | undefined => taskLook(task(rows), 2).icon?.id;
+    assert.equal(icon(scored('t1', 1, true), scored('t1', 2, true)), 'pass-filled');
+    assert.equal(icon(scored('t1', 1, true), scored('t1', 2, false)), 'pass');
+    assert.equal(icon(scored('t1', 1, false), scored('t1', 2, false, { progress: { status: 'truncated' } })), 'close');
+    assert.equal(icon(rolloutRow({ settles: false, progress: { status: 'infrastructure' } })), 'warning');
+    assert.equal(icon(rolloutRow({ state: 'queued', settles: false })), 'circle-outline');
+  });
+  it('says nothing of attempts it does not know', () => {
+    const look = taskLook(task([scored('t1', 1, true)], false), 4000);
+    assert.equal(look.description, '');
+    assert.equal(look.icon?.id, 'list-flat');
+  });
+});
+
+describe('an attempt’s row', () => {
+  it('tells its outcome in words', () => {
+    const look = attemptLook(scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }));
+    assert.equal(look.label, 'Attempt 3');
+    assert.equal(look.description, 'failed · try 2 · 3 steps · 1.0 s · tool_error');
+    assert.match(look.tooltip ?? '', /score 0\n.*\nit broke$/);
+    assert.equal(look.context, 'attempt');
+  });
+  it('can be stopped while it runs or is held', () => {
+    assert.equal(attemptLook(rolloutRow({ state: 'running' })).context, 'attempt.running');
+    assert.equal(attemptLook(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } })).context, 'attempt.running');
+    assert.equal(attemptLook(rolloutRow({ state: 'queued' })).description, 'queued');
+  });
+});
+
+describe('the local target', () => {
+  const info: ServerInfo = {
+    product: 'rollout-studio 1', protocol: 1, pid: 7, store: '/store', started_at: 0, queued: 60, running: 8, held: 1,
+    workers: [{ session: 's1', worker: 'w1', slots: 16, running: 8, held: 1, alive: true }, { session: 's2', worker: 'w2', slots: 16, running: 0, held: 0, alive: false }],
+    endpoints: [{ endpoint: 'http://gpu:8000/v1', permits: 32, running: 30, waiting: 4, kv_cache: 0.914, state: 'busy' }],
+  };
+  it('shows store, workers and endpoints', () => {
+    const [local, endpoints] = targetNodes(info, 'ok');
+    assert.equal(local?.look.description, '8 running · 1 held · 60 queued');
+    assert.deepEqual(local.children.map(({ look }) => [look.label, look.description]), [['Store', '/store'], ['w1', '8/16 slots · 1 held'], ['w2', 'lost']]);
+    assert.deepEqual(endpoints?.children.map(({ look }) => look.description), ['busy · 30 of 32 permits · 4 waiting · KV cache 91 %']);
+  });
+  it('says so when the server is gone', () => {
+    assert.deepEqual(['lost', 'stopped'].map((state) => targetNodes(info, state as 'lost')[0]?.look.description), ['connecting…', 'stopped']);
+    assert.equal(targetNodes({ ...info, endpoints: [] }, 'ok').length, 1);
+  });
+});

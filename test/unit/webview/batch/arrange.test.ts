@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { arrange, type ArrangeInput } from '../../../../webview/batch/model/arrange.ts';
+import { taskFacts, taskMedians } from '../../../../webview/batch/model/taskFacts.ts';
+import { aRow, failed, passed } from './rows.ts';
+
+const tasks = [
+  { attempts: [failed({ rev: 3 }), passed({ rev: 9 })] },
+  { attempts: [failed({ rev: 4 }), failed({ rev: 5 })] },
+  { attempts: [aRow({ state: 'running', rev: 20, progress: { step: 3 } }), undefined] },
+  { attempts: [passed({ rev: 7, progress: { ...passed().progress, input_tokens: 900, ms: 10 } }), passed({ rev: 6 })] },
+];
+const levels = ['10', '2', undefined, '2'];
+
+function order(given: Partial<ArrangeInput>): string[] {
+  return arrange({ tasks: tasks.length, facts: (index) => taskFacts(tasks[index], 2), level: (index) => levels[index], sort: 'task', group: 'none', folded: new Set(), ...given })
+    .map((row) => (row.kind === 'group' ? row.name : String(row.index)));
+}
+
+suite('the order of the tasks', () => {
+  test('each way to sort; equal ones stay in the order of the tasks, those without a verdict come last', () => {
+    assert.deepEqual(order({}), ['0', '1', '2', '3']);
+    assert.deepEqual(order({ sort: 'rate' }), ['3', '0', '1', '2']);
+    assert.deepEqual(order({ sort: 'failures' }), ['1', '0', '3', '2']);
+    assert.deepEqual(order({ sort: 'activity' }), ['2', '0', '3', '1']);
+    assert.deepEqual(order({ sort: 'tokens' }), ['3', '0', '1', '2']);
+    assert.deepEqual(order({ sort: 'duration' }), ['3', '0', '1', '2']);
+  });
+
+  test('groups by level stand in the order of numbers, tasks without one at the end', () => {
+    assert.deepEqual(order({ group: 'level' }), ['level 2', '1', '3', 'level 10', '0', 'no level', '2']);
+  });
+
+  test('groups by outcome', () => {
+    assert.deepEqual(order({ group: 'outcome' }), ['none passed', '1', 'mixed', '0', 'all passed', '3', 'no verdict yet', '2']);
+  });
+
+  test('a folded group keeps its head, with its rate', () => {
+    assert.deepEqual(order({ group: 'level', folded: new Set(['2']) }), ['level 2', 'level 10', '0', 'no level', '2']);
+    const [head] = arrange({ tasks: 4, facts: (index) => taskFacts(tasks[index], 2), level: (index) => levels[index], sort: 'task', group: 'level', folded: new Set(['2']) });
+    assert.deepEqual(head, { kind: 'group', key: '2', name: 'level 2', tasks: 2, rate: 0.5, open: false });
+  });
+
+  test('what the filter takes away is not there', () => {
+    assert.deepEqual(order({ shown: (index) => index === 2 }), ['2']);
+  });
+});
+
+suite('the facts of a task', () => {
+  test('attempts without a row are queued, and only verdicts count for the rate', () => {
+    const { counts, scored, passed: passes } = taskFacts({ attempts: [passed(), failed(), aRow({ state: 'running' }), undefined, aRow({ progress: { status: 'infrastructure' } })] }, 8);
+    assert.deepEqual({ passed: counts.passed, failed: counts.failed, running: counts.running, infrastructure: counts.infrastructure, queued: counts.queued }, { passed: 1, failed: 1, running: 1, infrastructure: 1, queued: 4 });
+    assert.deepEqual([scored, passes], [2, 1]);
+  });
+
+  test('medians are of what ended', () => {
+    const of = (steps: number, ms: number) => passed({ progress: { ...passed().progress, steps, ms, error_class: steps > 5 ? 'limit' : 'timeout' } });
+    assert.deepEqual(taskMedians({ attempts: [of(3, 30), of(9, 10), of(7, 20), aRow({ state: 'running' })] }), { steps: 7, ms: 20, error: 'limit' });
+    assert.deepEqual(taskMedians(undefined), { steps: undefined, ms: undefined, error: undefined });
+  });
+});

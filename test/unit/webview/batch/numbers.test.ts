@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
+import { errorBars } from '../../../../webview/batch/model/errorBars.ts';
+import { flowOf, timeLeft } from '../../../../webview/batch/model/flow.ts';
+import { aRow, failed, passed } from './rows.ts';
+
+const HOUR = 3_600_000;
+const ended = (started_at: number, ended_at: number) => passed({ progress: { ...passed().progress, started_at, ended_at } });
+
+suite('how fast a batch goes', () => {
+  test('ends per hour and rollouts in flight along the last hour', () => {
+    const now = 10 * HOUR;
+    const rows = Array.from({ length: 120 }, (_, i) => ended(now - HOUR - 60_000 + i * 30_000, now - HOUR + i * 30_000 + 1));
+    const flow = flowOf(rows, now);
+    assert.ok(flow !== undefined);
+    assert.equal(flow.to - flow.from, HOUR);
+    assert.ok(Math.abs(flow.perHour - 120) < 6, String(flow.perHour));
+    assert.ok(Math.abs(flow.ends.reduce((sum, each) => sum + each, 0) / 60 - 120) < 6);
+    assert.ok((flow.inFlight[30] ?? 0) >= 2 && (flow.inFlight[30] ?? 0) <= 3);
+  });
+
+  test('a batch that just began is not measured over time it did not have', () => {
+    const now = 10 * HOUR;
+    const flow = flowOf([ended(now - 6000, now - 3000), ended(now - 6000, now - 1000), aRow({ state: 'running', progress: { started_at: now - 500 } })], now);
+    assert.ok(flow !== undefined);
+    assert.ok(Math.abs(flow.perHour - (2 * HOUR) / 6000) < 1, String(flow.perHour));
+    assert.equal(flow.inFlight.at(-1), 1);
+  });
+
+  test('without times nothing is told', () => {
+    assert.equal(flowOf([passed(), failed(), aRow({ state: 'queued' })], HOUR), undefined);
+    assert.equal(timeLeft(10, 0), undefined);
+    assert.equal(timeLeft(0, 10), undefined);
+    assert.equal(timeLeft(10, 20), HOUR / 2);
+  });
+});
+
+suite('what did not pass', () => {
+  test('by class, the most frequent first; truncated apart from failed; cancelled and running count for nothing', () => {
+    const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
+    const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
+    const { bars, notPassed, ended: of } = errorBars([passed(), timeout, timeout, failed(), limit, aRow({ progress: { status: 'infrastructure' } }), aRow({ progress: { status: 'cancelled' } }), aRow({ state: 'running' })]);
+    assert.deepEqual([notPassed, of], [5, 6]);
+    assert.deepEqual(bars[0], { name: 'timeout', outcome: 'failed', count: 2, filter: 'error:timeout' });
+    assert.deepEqual(bars.slice(1).map(({ name, outcome }) => [name, outcome]), [['failed, no error', 'failed'], ['infrastructure', 'infrastructure'], ['limit', 'truncated']]);
+  });
+});
+
+suite('an attempt in words', () => {
+  test('names of cells', () => {
+    assert.equal(cellName('renew', 3, aRow({ state: 'running', progress: { step: 7 } })), 'renew attempt 3: running, step 7');
+    assert.equal(cellName('renew', 3, aRow({ state: 'running' })), 'renew attempt 3: running');
+    assert.equal(cellName('renew', 3, undefined), 'renew attempt 3: queued');
+    assert.equal(cellName('renew', 1, passed()), 'renew attempt 1: passed');
+    assert.equal(cellName('renew', 1, aRow({ progress: { status: 'done', passed: null } })), 'renew attempt 1: unscored');
+  });
+
+  test('the error comes first, then what it waits for, then the reward', () => {
+    assert.deepEqual(verdictOf(aRow({ progress: { status: 'done', passed: false, error_class: 'timeout', error_message: 'No answer', step: 4 } })), { head: 'timeout, step 4', text: 'No answer' });
+    assert.deepEqual(verdictOf(aRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 4, breakpoint: 'late' } } })), { head: 'held before a call: breakpoint', text: 'breakpoint late' });
+    assert.equal(verdictOf(failed()).head, 'failed the check, reward 0');
+    assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'waits for a worker');
+  });
+});

@@ -1,0 +1,102 @@
+// Every story in the four themes, in a real browser: it draws, it is accessible, nothing runs over, nothing is refused.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { build } from 'esbuild';
+import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
+import { contentSecurityPolicy, pageHtml } from '../../src/common/pageHtml.ts';
+import { pageBuild, root } from '../../src/build/bundles.ts';
+import { launchBrowser, serveFolders, type Served } from './support/browser.ts';
+
+const out = path.join(root, 'test/.out/webview');
+const axeSource = readFileSync(path.join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
+interface Look {
+  readonly name: string;
+  readonly theme: string;
+  readonly width: number;
+  /** Rules of axe that are asked; all, unless said. */
+  readonly rules?: readonly string[];
+}
+
+/** What a theme can change. */
+const COLOURS = ['color-contrast'];
+const LOOKS: readonly Look[] = [
+  { name: 'dark', theme: 'dark', width: 1200 },
+  { name: 'light', theme: 'light', width: 1200, rules: COLOURS }, { name: 'hc', theme: 'hc', width: 1200, rules: COLOURS }, { name: 'hc-light', theme: 'hc-light', width: 1200, rules: COLOURS },
+  { name: 'narrow', theme: 'dark', width: 400 },
+];
+/** Of a page; a component alone has none. */
+const PAGE_RULES = ['page-has-heading-one', 'landmark-one-main'];
+const violations = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }));
+/** `STORIES=batch` draws those of one part only. */
+const part = process.env['STORIES'];
+
+let served: Served;
+let browser: Browser;
+let names: readonly string[] = [];
+
+before(async () => {
+  mkdirSync(out, { recursive: true });
+  await build({ ...pageBuild('0.0.0'), entryPoints: [{ in: 'webview/stories/main.tsx', out: 'page' }], outdir: out, minify: false });
+  const sources = { script: ["'self'"], style: ["'self'"], font: ["'self'"], img: ["'self'", 'data:', 'blob:'], connect: ["'self'"], worker: ['blob:'] };
+  writeFileSync(path.join(out, 'index.html'), pageHtml({ title: 'Stories', sources, script: { url: 'page.js' }, style: { url: 'page.css' }, bodyAttributes: { 'data-host': 'story' } }));
+  served = await serveFolders([out], { 'content-security-policy': contentSecurityPolicy(sources) });
+  browser = await launchBrowser();
+  const page = await browser.newPage();
+  await page.goto(served.url);
+  await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });
+  names = z.array(z.string()).parse(await page.evaluate('globalThis.stories.ids')).filter((name) => part === undefined || name.startsWith(`${part}/`));
+  await page.close();
+}, { timeout: 180_000 });
+
+after(async () => {
+  await browser.close();
+  await served.close();
+});
+
+describe('stories', { timeout: 900_000, concurrency: 2 }, () => {
+  for (const look of LOOKS) {
+    it(`draw, are accessible and fit: ${look.name}`, { timeout: 420_000 }, async () => {
+      const context = await browser.newContext({ viewport: { width: look.width, height: 800 }, reducedMotion: 'reduce', bypassCSP: false });
+      const page = await context.newPage();
+      const troubles: string[] = [];
+      let story = '';
+      page.on('console', (message) => {
+        if (message.type() === 'error') troubles.push(`${story}: console: ${message.text()}`);
+      });
+      page.on('pageerror', (error) => troubles.push(`${story}: ${error.message}`));
+      await page.goto(served.url);
+      assert.ok(names.length > 0, 'there are stories');
+      for (story of names) troubles.push(...(await lookAt(page, story, look)));
+      await context.close();
+      assert.deepEqual(troubles, []);
+    });
+  }
+});
+
+async function lookAt(page: Page, story: string, look: Look): Promise<string[]> {
+  await page.evaluate(`globalThis.stories.show(${JSON.stringify(story)}, ${JSON.stringify(look.theme)})`);
+  await page.screenshot({ path: path.join(out, `${story.replace('/', '-')}-${look.name}.png`), timeout: 60_000 });
+  const { drawn, wide, past } = await page.evaluate(() => {
+    const parts = [...document.querySelectorAll('#page > *')];
+    const rights = parts.map((part) => Math.round(part.getBoundingClientRect().right - window.innerWidth));
+    return { drawn: parts.length, wide: document.documentElement.scrollWidth - window.innerWidth, past: Math.max(0, ...rights) };
+  });
+  const off = story.startsWith('components/') ? PAGE_RULES : [];
+  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(off)}, ${JSON.stringify(look.rules) ?? 'undefined'})`));
+  return [
+    ...(drawn === 0 ? [`${story}: draws nothing`] : []),
+    ...(past > 0 ? [`${story}: ends ${past} px beyond the window`] : []),
+    ...(wide > 0 ? [`${story}: ${wide} px too wide`] : []),
+    ...found.map(({ id, help, nodes }) => `${story}: axe ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')} ${nodes[0]?.failureSummary?.slice(0, 300) ?? ''}`),
+  ];
+}
+
+/** `rules`: only these; all where there are none. */
+const AXE = `(async (off, rules) => {
+  if (window.axe === undefined) { ${axeSource} }
+  const result = await window.axe.run(document, { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }), rules: rules !== undefined ? {} : Object.fromEntries(['region', ...off].map((rule) => [rule, { enabled: false }])) });
+  return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) }));
+})`;

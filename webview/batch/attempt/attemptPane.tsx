@@ -1,0 +1,141 @@
+/** The attempt under the pointer, else the one at the cursor, with what can be done about it. */
+import { useState } from 'preact/hooks';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { Button, TextField } from '../../components/controls.tsx';
+import { clock, compact, count, duration, percent } from '../../format.ts';
+import { useChanges } from '../../data/observe.ts';
+import type { BatchView, CellAt } from '../batchView.ts';
+import type { BatchActions } from '../batchActions.ts';
+import './attempt.css';
+import { AttemptTitle, Fact, Verdict } from './attemptCard.tsx';
+
+interface PaneProps {
+  readonly view: BatchView;
+  readonly actions: BatchActions;
+}
+
+export function AttemptPane({ view, actions }: PaneProps) {
+  useChanges(view.pointed);
+  const cell = view.shown;
+  if (cell === undefined) {
+    return <aside class="attempt-pane" aria-label="Attempt"><p class="attempt-none">Point at an attempt, or move to one with the arrow keys.</p></aside>;
+  }
+  const row = view.row(cell.index, cell.attempt);
+  return (
+    <aside class="attempt-pane" aria-label="Attempt">
+      <section class="attempt-top">
+        <AttemptTitle view={view} cell={cell} />
+        {row === undefined ? <div class="attempt-verdict"><div class="attempt-verdict-head">waits for a worker</div></div> : <Verdict row={row} />}
+      </section>
+      {row !== undefined && <Facts view={view} row={row} />}
+      {row !== undefined && <Tools row={row} />}
+      <Tries view={view} cell={cell} actions={actions} />
+      <Question text={view.data.records[cell.index]?.question} />
+      {row !== undefined && <Notes key={row.rollout} view={view} rollout={row.rollout} actions={actions} />}
+      <Buttons view={view} cell={cell} actions={actions} />
+    </aside>
+  );
+}
+
+function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutRow }) {
+  const { progress } = row;
+  const { input_tokens: input, cached_tokens: cached } = progress;
+  return (
+    <section>
+      <dl class="attempt-facts">
+        <Fact name="reward" value={progress.reward === null || progress.reward === undefined ? undefined : String(progress.reward)} />
+        <Fact name="steps" value={count(progress.steps)} />
+        <Fact name="time" value={progress.ms === undefined ? undefined : duration(progress.ms)} />
+        <Fact name="calls" value={count(progress.tool_calls)} />
+        <Fact name="tokens" value={compact(input + progress.output_tokens)} />
+        <Fact name="cached" value={input === 0 ? undefined : percent(cached / input)} />
+        <Fact name="cost" value={progress.cost === undefined ? undefined : `$${progress.cost.toFixed(progress.cost < 0.1 ? 4 : 2)}`} />
+        <Fact name="level" value={view.level(row.task_index)} />
+        <Fact name="worker" value={row.worker} />
+        <Fact name="began" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
+        <Fact name="try" value={row.try > 1 ? String(row.try) : undefined} />
+        <Fact name="stays out" value={progress.touched ? 'changed by hand' : undefined} />
+      </dl>
+      {row.duplicate_of !== undefined && <p class="attempt-small">The same trajectory as an earlier attempt of this task.</p>}
+    </section>
+  );
+}
+
+function Tools({ row }: { readonly row: RolloutRow }) {
+  if (row.progress.tools.length === 0) return null;
+  return <section><h2>Tools</h2><div class="attempt-tools">{row.progress.tools.map((tool) => <code key={tool}>{tool}</code>)}</div></section>;
+}
+
+/** Tries that do not count: they ended in infrastructure trouble, or were changed by hand. */
+function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
+  const others = [...view.data.otherTries.values()].filter((row) => row.task_index === cell.index && row.attempt === cell.attempt).sort((a, b) => a.try - b.try);
+  if (others.length === 0) return null;
+  return (
+    <section>
+      <h2>Other tries</h2>
+      <ul class="attempt-tries">
+        {others.map((row) => (
+          <li key={row.rollout}><button type="button" onClick={() => actions.openRollout(row.rollout, false)}>try {row.try}</button><span>{row.progress.error_class ?? row.progress.status ?? row.state}</span></li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Question({ text }: { readonly text: string | undefined }) {
+  if (text === undefined || text === '') return null;
+  return <section class="attempt-question"><h2>Question</h2><p tabIndex={0} role="group" aria-label="Question">{text}</p></section>;
+}
+
+function Notes({ view, rollout, actions }: PaneProps & { readonly rollout: string }) {
+  const [text, setText] = useState('');
+  const notes = view.data.notes.of(rollout).filter(({ data }) => data.label === 'note');
+  if (notes.length === 0 && actions.readOnly) return null;
+  const add = (): void => {
+    if (text.trim() === '') return;
+    actions.note(rollout, text.trim());
+    setText('');
+  };
+  return (
+    <section>
+      <h2>Notes</h2>
+      {notes.map((note) => <p key={note.seq} class="attempt-note">{note.data.text}</p>)}
+      {!actions.readOnly && <TextField value={text} label="Add a note" placeholder="Add a note" onInput={setText} onEnter={add} />}
+    </section>
+  );
+}
+
+function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
+  const row = view.row(cell.index, cell.attempt);
+  if (row === undefined) return null;
+  return (
+    <div class="attempt-buttons">
+      <Button kind="primary" label="Open" onClick={() => actions.open(cell, false)} />
+      <Button kind="secondary" label="Open beside" onClick={() => actions.open(cell, true)} />
+      <Button kind="secondary" label="Copy reference" onClick={() => actions.copy(cell)} />
+    </div>
+  );
+}
+
+/** The same below a narrow grid, in three lines. */
+export function AttemptSheet({ view, actions }: PaneProps) {
+  useChanges(view.pointed);
+  const cell = view.shown;
+  if (cell === undefined) return null;
+  const row = view.row(cell.index, cell.attempt);
+  return (
+    <aside class="attempt-sheet" aria-label="Attempt">
+      <div class="attempt-sheet-line">
+        <AttemptTitle view={view} cell={cell} />
+        {row !== undefined && <Button kind="icon" icon="copy" label="Copy reference" onClick={() => actions.copy(cell)} />}
+        {row !== undefined && <Button kind="secondary" label="Open" onClick={() => actions.open(cell, false)} />}
+      </div>
+      {row !== undefined && (
+        <>
+          <Verdict row={row} />
+          <div class="attempt-small">{[`${count(row.progress.steps)} steps`, row.progress.ms === undefined ? undefined : duration(row.progress.ms), `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`].filter((each) => each !== undefined).join(' · ')}</div>
+        </>
+      )}
+    </aside>
+  );
+}

@@ -1,0 +1,47 @@
+/** What a person can do from the batch page. Failures are told in a notice. */
+import { errorText } from '../../src/common/errors.ts';
+import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
+import { say } from '../components/notice.tsx';
+import type { Host } from '../host/host.ts';
+import type { BatchView, CellAt } from './batchView.ts';
+
+export type BatchVerb = Extract<PageAction, { do: 'batch' }>['verb'];
+
+export interface BatchActions {
+  readonly readOnly: boolean;
+  readonly can: ReadonlySet<PageVerb>;
+  readonly open: (cell: CellAt, beside: boolean) => void;
+  readonly openRollout: (rollout: string, beside: boolean) => void;
+  readonly copy: (cell: CellAt) => void;
+  readonly note: (rollout: string, text: string) => void;
+  readonly batch: (verb: BatchVerb) => void;
+  readonly save: () => void;
+  readonly link: () => void;
+}
+
+export function batchActions(host: Host, view: BatchView, { readOnly, can }: Pick<BatchActions, 'readOnly' | 'can'>): BatchActions {
+  const { batch } = view.data;
+  const tell = (done: Promise<void>, text?: string): void => {
+    done.then(() => {
+      if (text !== undefined) say(text);
+    }, (error: unknown) => say(errorText(error)));
+  };
+  const place = () => ({ page: 'batch' as const, batch, ...(view.filter === '' ? {} : { filter: view.filter }) });
+  const openRollout = (rollout: string, beside: boolean): void => tell(host.act({ do: 'open', place: { page: 'trajectory', rollout }, ...(beside ? { beside } : {}) }));
+  return {
+    readOnly, can, openRollout,
+    open: (cell, beside) => {
+      const row = view.row(cell.index, cell.attempt);
+      if (row === undefined) say('This attempt has not begun yet.');
+      else openRollout(row.rollout, beside);
+    },
+    copy: ({ index, attempt }) => {
+      const reference = `${batch}/${view.taskName(index)}/${attempt}`;
+      tell(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
+    },
+    note: (rollout, text) => tell(view.data.note(rollout, 'note', text)),
+    batch: (verb) => tell(host.act({ do: 'batch', batch, verb })),
+    save: () => tell(host.act({ do: 'save', place: place() })),
+    link: () => tell(host.act({ do: 'link', place: place() }), 'Copied the link'),
+  };
+}

@@ -1,0 +1,133 @@
+/** The page of one batch: its numbers, its attempts as a grid, and what is known of one of them. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { z } from 'zod';
+import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
+import { announce } from '../components/announcer.tsx';
+import { Banner } from '../components/banner.tsx';
+import { KeysOverlay } from '../components/keysOverlay.tsx';
+import { BatchData } from '../data/batchData.ts';
+import { useChanges, useValue } from '../data/observe.ts';
+import { clock, count } from '../format.ts';
+import type { Host } from '../host/host.ts';
+import { recall, remember } from '../host/memory.ts';
+import { useKeys } from '../keys.ts';
+import { AttemptPane, AttemptSheet } from './attempt/attemptPane.tsx';
+import { batchActions, type BatchActions } from './batchActions.ts';
+import { BATCH_KEYS } from './batchKeys.ts';
+import './batchPage.css';
+import { BatchFoot } from './batchFoot.tsx';
+import { BatchView } from './batchView.ts';
+import { emptyGrid } from './emptyGrid.tsx';
+import { Grid } from './grid/grid.tsx';
+import { BatchHead } from './head/batchHead.tsx';
+import { FilterBar } from './head/filterBar.tsx';
+import { flowOf } from './model/flow.ts';
+import { seek } from './model/move.ts';
+import { outcomeAt } from './model/taskFacts.ts';
+import { Panels } from './panels/panels.tsx';
+
+export interface BatchPageProps {
+  readonly host: Host;
+  readonly readOnly: boolean;
+  readonly can: ReadonlySet<PageVerb>;
+  readonly place: Extract<PagePlace, { page: 'batch' }>;
+}
+
+export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
+  const view = useMemo(() => new BatchView(new BatchData(host, place.batch)), [host, place.batch]);
+  const actions = useMemo(() => batchActions(host, view, { readOnly, can }), [host, view, readOnly, can]);
+  useEffect(() => () => view.close(), [view]);
+  useEffect(() => view.setFilter(place.filter ?? ''), [view, place]);
+  useChanges(view.changed);
+  const page = usePageWidth();
+  const [pane, setPane] = useState(() => recall('batch.pane', z.boolean()) ?? true);
+  const [keys, setKeys] = useState(false);
+  const input = useRef<HTMLElement | null>(null);
+  const togglePane = (): void => {
+    remember('batch.pane', !pane);
+    setPane(!pane);
+  };
+  const { data } = view;
+  const report = data.report();
+  const flow = useMemo(() => flowOf(data.rows(), data.row?.ended_at ?? Date.now()), [report, data.row?.ended_at]);
+  const lost = useLost(host, data);
+  useTelling(host, view);
+  useKeys(pageKeys(view, actions, { togglePane, search: () => input.current?.focus(), showKeys: () => setKeys(true) }), !keys);
+
+  const wide = page >= 1180;
+  const empty = emptyGrid(view, lost !== undefined);
+  return (
+    <main class="batch-page" aria-label={data.row === undefined ? 'Batch' : `Batch ${data.row.name}`} aria-busy={data.loading === 'loading'}>
+      <BatchHead view={view} actions={actions} report={report} flow={flow} page={page} />
+      {lost !== undefined && <Banner kind="error" text={lost} />}
+      <Panels view={view} report={report} flow={flow} page={page} />
+      <FilterBar view={view} page={page} pane={wide ? pane : undefined} onPane={togglePane} inputRef={input} />
+      <div class="batch-body">
+        {empty ?? <Grid view={view} page={page} card={page > 640 && !(wide && pane)} stale={lost !== undefined} onOpen={actions.open} />}
+        {wide && pane && <AttemptPane view={view} actions={actions} />}
+      </div>
+      {page <= 640 && <AttemptSheet view={view} actions={actions} />}
+      <BatchFoot view={view} lost={lost !== undefined} page={page} onKeys={() => setKeys(true)} />
+      {keys && <KeysOverlay groups={BATCH_KEYS} onClose={() => setKeys(false)} />}
+    </main>
+  );
+}
+
+interface PageDoes {
+  readonly togglePane: () => void;
+  readonly search: () => void;
+  readonly showKeys: () => void;
+}
+
+function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, showKeys }: PageDoes): Record<string, () => void> {
+  const next = (direction: 1 | -1) => (): void => {
+    view.keyed();
+    const found = seek(view.rows, view.cursor, view.width, direction, (index, attempt) => {
+      const row = view.row(index, attempt);
+      return view.shows(row) && ['failed', 'truncated', 'infrastructure'].includes(outcomeAt(row));
+    });
+    if (found !== undefined) view.moveTo(found);
+  };
+  const copy = (): void => {
+    if (view.shown !== undefined) actions.copy(view.shown);
+  };
+  return { i: togglePane, '/': search, 'mod+f': search, '?': showKeys, n: next(1), 'shift+n': next(-1), y: copy };
+}
+
+/** What a banner says while the server does not answer. What was read before stays on screen. */
+function useLost(host: Host, data: BatchData): string | undefined {
+  const server = useValue(host.server);
+  const since = useRef<number | undefined>(undefined);
+  const away = server.state !== 'ok' || data.lost;
+  if (!away) since.current = undefined;
+  else since.current ??= Date.now();
+  if (!away) return undefined;
+  const text = server.text ?? (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not answer.');
+  return `${text} As of ${clock(since.current ?? Date.now())}; updates go on from here once it is back.`;
+}
+
+/** Tells the host where the page is, and a screen reader how far the batch is. */
+function useTelling(host: Host, view: BatchView): void {
+  const { data, counts, filter } = view;
+  const name = data.row?.name;
+  useEffect(() => {
+    if (name !== undefined) host.at({ page: 'batch', batch: data.batch, ...(filter === '' ? {} : { filter }) }, name);
+  }, [host, data, name, filter]);
+  const told = useRef<number | undefined>(undefined);
+  const done = view.attempts - counts.queued - counts.running - counts.held;
+  useEffect(() => {
+    if (data.loading === 'loading') return;
+    if (told.current !== undefined && told.current !== done) announce(`${count(done)} of ${count(view.attempts)} attempts done, ${count(counts.passed)} passed, ${count(counts.failed)} failed`);
+    told.current = done;
+  }, [done, data.loading]);
+}
+
+function usePageWidth(): number {
+  const [width, setWidth] = useState(() => window.innerWidth);
+  useLayoutEffect(() => {
+    const resized = (): void => setWidth(window.innerWidth);
+    window.addEventListener('resize', resized);
+    return () => window.removeEventListener('resize', resized);
+  }, []);
+  return width;
+}

@@ -1,0 +1,51 @@
+/** What stands where the grid would, when there is nothing to show in it. */
+import { Button } from '../components/controls.tsx';
+import { EmptyState } from '../components/emptyState.tsx';
+import { count } from '../format.ts';
+import type { BatchView } from './batchView.ts';
+import { withoutPart } from './model/filter.ts';
+
+/** undefined: there are rows to show. */
+export function emptyGrid(view: BatchView, sinceLost: boolean) {
+  const { data } = view;
+  if (view.rows.length > 0) return undefined;
+  if (data.loading === 'failed') return <EmptyState icon="error" title="This batch cannot be shown" text={data.problem ?? ''} />;
+  if (view.tasks > 0 && view.filtered) return <NoMatch view={view} />;
+  if (data.loading === 'loading' || data.row === undefined) return sinceLost ? <EmptyState icon="debug-disconnect" title="No answer from the server" text="The batch is shown as soon as the server answers." /> : <Waiting />;
+  return <EmptyState icon="beaker" title="No attempts yet" text={data.row.state === 'open' ? 'The tasks of this batch are still being sent.' : 'This batch has no tasks.'} />;
+}
+
+/** As high as what replaces it. */
+function Waiting() {
+  return <div class="batch-waiting" role="status" aria-label="The attempts are being read">{Array.from({ length: 12 }, (_, i) => <div key={i} class="skeleton-row" />)}</div>;
+}
+
+/** Names the part of the filter that matches nothing, and offers to leave it away. */
+function NoMatch({ view }: { readonly view: BatchView }) {
+  const { alone, without } = view.partCounts();
+  const best = without.reduce((found, number, i) => (number > (without[found] ?? 0) ? i : found), 0);
+  const part = view.parts[best];
+  return (
+    <div class="batch-no-match">
+      <h2>No attempt matches</h2>
+      {view.parts.length === 0 && <p>{view.hidden.size > 0 ? 'The outcomes that are shown have no attempts.' : `The expression is true of none of the ${count(view.attempts)} attempts.`}</p>}
+      {view.parts.length > 0 && (
+        <>
+          <p>Attempts that match each part alone:</p>
+          <ul>
+            {view.parts.map(({ text }, i) => (
+              <li key={i}>
+                <code>{text}</code><span class={alone[i] === 0 ? 'none' : undefined}>{count(alone[i] ?? 0)}</span>
+                <Button kind="icon" icon="close" label={`Drop ${text}`} onClick={() => view.setFilter(withoutPart(view.filter, i))} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <div class="batch-no-match-buttons">
+        {view.parts.length > 1 && part !== undefined && (without[best] ?? 0) > 0 && <Button kind="primary" label={`Drop ${part.text}, show ${count(without[best] ?? 0)}`} onClick={() => view.setFilter(withoutPart(view.filter, best))} />}
+        <Button kind="secondary" label="Show all" onClick={() => view.showAll()} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,149 @@
+/** The attempts of a batch as a grid: a row for each task, a column for each attempt. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { HoverCard } from '../../components/hoverCard.tsx';
+import { useChanges } from '../../data/observe.ts';
+import { AttemptCard } from '../attempt/attemptCard.tsx';
+import type { BatchView, CellAt } from '../batchView.ts';
+import { attemptsSeen, HEAD, hit, ROW, rowsSeen, scrollTo } from '../model/geometry.ts';
+import { cursorAt, move, rowOf } from '../model/move.ts';
+import './grid.css';
+import { gridKey } from './gridKeys.ts';
+import { cursorId, GridModel } from './gridModel.tsx';
+import { GridHead } from './gridHead.tsx';
+import { useGridScene, type GridScene } from './useGridScene.ts';
+
+interface GridProps {
+  readonly view: BatchView;
+  /** Width of the page. */
+  readonly page: number;
+  /** Whether an attempt under the pointer is told of in a card beside it. */
+  readonly card: boolean;
+  /** What is shown may be old. */
+  readonly stale: boolean;
+  readonly onOpen: (cell: CellAt, beside: boolean) => void;
+}
+
+const CARD_AFTER_MS = 300;
+
+export function Grid({ view, page, card, stale, onOpen }: GridProps) {
+  useChanges(view.pointed);
+  const [focused, setFocused] = useState(false);
+  const scene = useGridScene(view, page, focused);
+  const { layout, scroller, canvas, rest } = scene;
+  const column = useRef(1);
+  const hovering = useCard(view, scene, card);
+  if (view.cursor?.on === 'cell') column.current = view.cursor.attempt;
+  useCursorInView(view, scene);
+
+  const spotOf = (event: MouseEvent) => {
+    const box = scroller.current?.getBoundingClientRect();
+    if (box === undefined || layout.width === 0) return { part: 'nothing' } as const;
+    return hit(layout, view.rows.length, event.clientX - box.left, event.clientY - box.top - HEAD, scene.scroll());
+  };
+  const cellOf = (event: MouseEvent): CellAt | undefined => {
+    const spot = spotOf(event);
+    if (spot.part !== 'cell') return undefined;
+    const row = view.rows[spot.row];
+    return row?.kind === 'task' ? { index: row.index, attempt: spot.attempt } : undefined;
+  };
+  const click = (event: MouseEvent): void => {
+    const spot = spotOf(event);
+    if (spot.part === 'nothing') return;
+    const row = view.rows[spot.row];
+    if (row?.kind === 'group') view.fold(row.key);
+    view.moveTo(cursorAt(view.rows, spot.row, spot.part === 'cell' ? spot.attempt : column.current));
+    const cell = cellOf(event);
+    if (cell !== undefined && (event.altKey || event.ctrlKey || event.metaKey)) onOpen(cell, true);
+  };
+  const key = (event: KeyboardEvent): void => {
+    const does = gridKey(event);
+    if (does === undefined) return;
+    view.keyed();
+    hovering.close();
+    const { cursor } = view;
+    if (does.does === 'close') {
+      view.keep(undefined);
+      return;
+    }
+    event.preventDefault();
+    if (does.does === 'move') {
+      if (cursor?.on === 'group' && (does.step === 'left' || does.step === 'right')) view.fold(cursor.key, does.step === 'left');
+      else view.moveTo(move(view.rows, cursor, does.step, { attempts: layout.attempts, page: Math.max(1, Math.floor(layout.height / ROW) - 1), column: column.current }));
+      return;
+    }
+    if (cursor?.on === 'group') view.fold(cursor.key);
+    else if (cursor !== undefined) {
+      if (does.does === 'open') onOpen(cursor, does.beside);
+      else view.keep(cursor);
+    }
+  };
+  const height = HEAD + view.rows.length * ROW;
+  return (
+    <div class="batch-grid" data-stale={stale}>
+      <div ref={scroller} class="batch-grid-scroller" role="grid" aria-label="Attempts" tabIndex={0} aria-rowcount={view.rows.length + 1} aria-colcount={layout.attempts + 2}
+        aria-activedescendant={rowOf(view.rows, view.cursor) < 0 ? undefined : cursorId(view.cursor)}
+        onPointerEnter={() => view.pointer(true)}
+        onPointerLeave={() => {
+          view.pointer(false);
+          view.pointAt(undefined);
+        }}
+        onPointerMove={(event) => view.pointAt(cellOf(event))} onClick={click}
+        onDblClick={(event) => {
+          const cell = cellOf(event);
+          if (cell !== undefined) onOpen(cell, event.altKey || event.ctrlKey || event.metaKey);
+        }}
+        onKeyDown={key}
+        onFocus={() => {
+          setFocused(true);
+          if (rowOf(view.rows, view.cursor) < 0) view.moveTo(cursorAt(view.rows, view.rows.findIndex((row) => row.kind === 'task'), 1));
+        }}
+        onBlur={() => setFocused(false)}>
+        <div class="batch-grid-size" role="presentation" style={{ width: `${Math.max(layout.width, layout.whole)}px`, height: `${height}px` }}>
+          <div class="batch-grid-stage" role="presentation" style={{ width: `${layout.width}px`, height: `${layout.height + HEAD}px` }}>
+            <GridHead view={view} layout={layout} left={scene.scroll().left} />
+            <canvas ref={canvas} aria-hidden="true" />
+          </div>
+          <GridModel view={view} layout={layout} rows={rowsSeen(layout, view.rows.length, rest.top)} attempts={attemptsSeen(layout, rest.left)} />
+        </div>
+      </div>
+      {hovering.shown !== undefined && <HoverCard anchor={hovering.shown.anchor}><AttemptCard view={view} cell={hovering.shown.cell} /></HoverCard>}
+    </div>
+  );
+}
+
+interface Card {
+  readonly cell: CellAt;
+  readonly anchor: DOMRect;
+}
+
+/** A card beside the attempt under the pointer, once it rests there. */
+function useCard(view: BatchView, { scroller, layout, scroll }: GridScene, enabled: boolean): { readonly shown: Card | undefined; close(): void } {
+  const [shown, setShown] = useState<Card>();
+  const cell = enabled ? view.hover : undefined;
+  useEffect(() => {
+    setShown(undefined);
+    if (cell === undefined) return undefined;
+    const timer = setTimeout(() => {
+      const row = view.rows.findIndex((each) => each.kind === 'task' && each.index === cell.index);
+      const box = scroller.current?.getBoundingClientRect();
+      if (row < 0 || box === undefined) return;
+      const { left, top } = scroll();
+      setShown({ cell, anchor: new DOMRect(box.left + layout.cells + (cell.attempt - 1) * layout.cell - left, box.top + HEAD + row * ROW - top, layout.cell, ROW) });
+    }, CARD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [cell?.index, cell?.attempt, layout]);
+  return { shown, close: () => setShown(undefined) };
+}
+
+/** Scrolls to the cursor when it moved, and only then. */
+function useCursorInView(view: BatchView, { scroller, layout, scroll, settle }: GridScene): void {
+  const { cursor } = view;
+  useEffect(() => {
+    const at = scroller.current;
+    const row = rowOf(view.rows, cursor);
+    if (at === null || row < 0 || layout.height === 0) return;
+    const { left, top } = scrollTo(layout, row, cursor?.on === 'cell' ? cursor.attempt : undefined, scroll());
+    if (left !== at.scrollLeft || top !== at.scrollTop) at.scrollTo({ left, top });
+    settle();
+  }, [cursor]);
+}

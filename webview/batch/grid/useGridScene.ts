@@ -1,0 +1,139 @@
+/** The moving parts of the grid: its size, how far it is scrolled, its colours, and when it is drawn. */
+import type { RefObject } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { BatchView } from '../batchView.ts';
+import { HEAD, layoutOf, type Layout } from '../model/geometry.ts';
+import { coloursOf, onTheme, type GridColours } from './colours.ts';
+import { Painter } from './paint.ts';
+
+export interface GridScene {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly canvas: RefObject<HTMLCanvasElement | null>;
+  readonly layout: Layout;
+  /** The place that the model was last made for. */
+  readonly rest: { readonly left: number; readonly top: number };
+  readonly scroll: () => { readonly left: number; readonly top: number };
+  /** Draws with the next frame. */
+  readonly draw: () => void;
+  /** Makes the model anew for where the grid is now. */
+  readonly settle: () => void;
+}
+
+/** The model follows once scrolling rests, and at most so often while rows change. */
+const REST_MS = 90;
+const MODEL_MS = 250;
+/** About the widest that a letter is on the average. */
+const LETTER = 7.4;
+
+export function useGridScene(view: BatchView, page: number, focused: boolean): GridScene {
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const size = useSize(scroller);
+  const [rest, setRest] = useState({ left: 0, top: 0 });
+  const layout = useMemo(
+    () => layoutOf({ width: size.width, height: Math.max(0, size.height - HEAD), attempts: view.width, page, longest: view.longest * LETTER }),
+    [size.width, size.height, view.width, page, view.longest],
+  );
+  const painter = useMemo(() => new Painter(), []);
+  const colours = useRef<GridColours | undefined>(undefined);
+  const frame = useRef(0);
+  const paint = useRef<() => void>(() => undefined);
+  paint.current = () => {
+    const target = canvas.current;
+    const ctx = target?.getContext('2d');
+    const at = scroller.current;
+    if (target === null || ctx === null || ctx === undefined || at === null || layout.width === 0) return;
+    const ratio = window.devicePixelRatio;
+    fitCanvas(target, layout, ratio);
+    colours.current ??= coloursOf(at);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    painter.paint(ctx, { view, layout, colours: colours.current, scroll: { left: at.scrollLeft, top: at.scrollTop }, focused });
+  };
+  const draw = useCallback(() => {
+    if (frame.current !== 0) return;
+    frame.current = requestAnimationFrame(() => {
+      frame.current = 0;
+      paint.current();
+    });
+  }, []);
+  const scroll = useCallback(() => ({ left: scroller.current?.scrollLeft ?? 0, top: scroller.current?.scrollTop ?? 0 }), []);
+  const settle = useCallback(() => setRest(scroll()), [scroll]);
+  useScrolling(scroller, draw, settle);
+  useTheme(colours, draw);
+  useViewChanges(view, draw, settle);
+  useLayoutEffect(draw, [layout, focused, draw]);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  return { scroller, canvas, layout, rest, scroll, draw, settle };
+}
+
+function fitCanvas(canvas: HTMLCanvasElement, { width, height }: Layout, ratio: number): void {
+  const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+  if (canvas.width === pixels.width && canvas.height === pixels.height) return;
+  canvas.width = pixels.width;
+  canvas.height = pixels.height;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+}
+
+function useSize(element: RefObject<HTMLElement | null>): { readonly width: number; readonly height: number } {
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const of = element.current;
+    if (of === null) return undefined;
+    const measure = (): void => setSize((before) => (before.width === of.clientWidth && before.height === of.clientHeight ? before : { width: of.clientWidth, height: of.clientHeight }));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(of);
+    return () => observer.disconnect();
+  }, [element]);
+  return size;
+}
+
+function useScrolling(scroller: RefObject<HTMLElement | null>, draw: () => void, settle: () => void): void {
+  useEffect(() => {
+    const of = scroller.current;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let left = of?.scrollLeft ?? 0;
+    const scrolled = (): void => {
+      draw();
+      clearTimeout(timer);
+      if (of !== null && of.scrollLeft !== left) {
+        left = of.scrollLeft;
+        settle(); // the numbers of the head go along
+        return;
+      }
+      timer = setTimeout(settle, REST_MS);
+    };
+    of?.addEventListener('scroll', scrolled, { passive: true });
+    return () => {
+      of?.removeEventListener('scroll', scrolled);
+      clearTimeout(timer);
+    };
+  }, [scroller, draw, settle]);
+}
+
+function useTheme(colours: { current: GridColours | undefined }, draw: () => void): void {
+  useEffect(() => onTheme(() => {
+    colours.current = undefined;
+    draw();
+  }), [colours, draw]);
+}
+
+function useViewChanges(view: BatchView, draw: () => void, settle: () => void): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const changed = view.changed(() => {
+      draw();
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        settle();
+      }, MODEL_MS);
+    });
+    const pointed = view.pointed(draw);
+    return () => {
+      changed.dispose();
+      pointed.dispose();
+      clearTimeout(timer);
+    };
+  }, [view, draw, settle]);
+}

@@ -1,0 +1,43 @@
+/** The controls of a batch: only those that make sense now and that the host can do. */
+import { Button } from '../../components/controls.tsx';
+import type { IconName } from '../../components/icon.tsx';
+import type { BatchActions, BatchVerb } from '../batchActions.ts';
+import type { BatchView } from '../batchView.ts';
+
+interface Control {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly verb: BatchVerb;
+  readonly title: string;
+}
+
+/** What can be done to a batch in its state. */
+export function controlsOf(view: BatchView): Control[] {
+  const { row } = view.data;
+  if (row === undefined || row.imported) return [];
+  const { infrastructure, cancelled, failed, truncated } = view.counts;
+  const unsettled = infrastructure + cancelled;
+  const controls: Control[] = [];
+  if (row.state === 'paused') controls.push({ label: 'Resume', icon: 'debug-continue', verb: 'resume', title: 'Let waiting attempts go on' });
+  if (row.state === 'running' || row.state === 'open') controls.push({ label: 'Pause', icon: 'debug-pause', verb: 'pause', title: 'Hold all attempts at their next step' });
+  if (row.state !== 'ended') controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel what has not ended' });
+  if (unsettled > 0) controls.push({ label: `Retry unsettled ${unsettled}`, icon: 'refresh', verb: 'retry', title: 'Try again what infrastructure trouble or a stop left without a verdict' });
+  if (row.state === 'ended') {
+    controls.push({ label: 'Launch again', icon: 'debug-restart', verb: 'again', title: 'Launch a new batch of the same definition' });
+    if (failed + truncated + unsettled > 0) controls.push({ label: 'Run failed again', icon: 'debug-rerun', verb: 'failed_again', title: 'Launch a new batch of the tasks that have an attempt that did not pass' });
+  }
+  return controls;
+}
+
+export function HeadButtons({ view, actions, icons }: { readonly view: BatchView; readonly actions: BatchActions; readonly icons: boolean }) {
+  const controls = actions.readOnly || !actions.can.has('batch') ? [] : controlsOf(view);
+  return (
+    <div class="batch-buttons" role="group" aria-label="Batch">
+      {controls.map(({ label, icon, verb, title }) => (
+        <Button key={verb} kind={icons ? 'icon' : 'secondary'} icon={icon} label={label} title={icons ? `${label}: ${title}` : title} onClick={() => actions.batch(verb)} />
+      ))}
+      {actions.can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={actions.link} />}
+      {actions.can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={actions.save} />}
+    </div>
+  );
+}

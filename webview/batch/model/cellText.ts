@@ -1,0 +1,32 @@
+/** An attempt in words: its accessible name, what it ended with. */
+import { outcomeOf } from '../../../src/trace/outcome.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+
+/** `renew-late attempt 3: running, step 7`. */
+export function cellName(task: string, attempt: number, row: RolloutRow | undefined): string {
+  return `${task} attempt ${attempt}: ${outcomeText(row)}`;
+}
+
+export function outcomeText(row: RolloutRow | undefined): string {
+  if (row === undefined) return 'queued';
+  const outcome = outcomeOf(row);
+  const { step, steps } = row.progress;
+  return outcome === 'running' && (step ?? steps) > 0 ? `running, step ${step ?? steps}` : outcome;
+}
+
+/** Why it is as it is, first what matters most: the error, what it waits for, the reward. */
+export function verdictOf({ state, progress }: RolloutRow): { readonly head: string; readonly text?: string } {
+  if (state === 'held' && progress.hold !== undefined) {
+    const { why, side, breakpoint } = progress.hold;
+    return { head: `held ${side} a call: ${why}`, ...(breakpoint === undefined ? {} : { text: `breakpoint ${breakpoint}` }) };
+  }
+  if (progress.error_class !== undefined) {
+    return { head: `${progress.error_class}, step ${progress.step ?? progress.steps}`, ...(progress.error_message === undefined ? {} : { text: progress.error_message }) };
+  }
+  if (state === 'queued') return { head: 'waits for a worker' };
+  if (state !== 'ended') return { head: `at step ${progress.step ?? progress.steps}` };
+  const reward = progress.reward === undefined || progress.reward === null ? '' : `, reward ${progress.reward}`;
+  if (progress.passed === true) return { head: `passed the check${reward}` };
+  if (progress.passed === false) return { head: `failed the check${reward}` };
+  return { head: progress.status === 'cancelled' ? 'stopped before its end' : `no verdict${reward}` };
+}

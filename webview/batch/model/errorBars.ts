@@ -1,0 +1,42 @@
+/** What the attempts that did not pass ended with, by class. */
+import { outcomeOf, type Outcome } from '../../../src/trace/outcome.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+
+export interface ErrorBar {
+  readonly name: string;
+  readonly outcome: Outcome;
+  readonly count: number;
+  /** The part of a filter that leaves these. */
+  readonly filter: string;
+}
+
+export interface ErrorBars {
+  /** Most frequent first. */
+  readonly bars: readonly ErrorBar[];
+  readonly notPassed: number;
+  readonly ended: number;
+}
+
+export function errorBars(rows: Iterable<RolloutRow>): ErrorBars {
+  const bars = new Map<string, { name: string; outcome: Outcome; count: number; filter: string }>();
+  let notPassed = 0;
+  let ended = 0;
+  for (const row of rows) {
+    if (row.state !== 'ended') continue;
+    const outcome = outcomeOf(row);
+    if (outcome === 'cancelled') continue;
+    ended += 1;
+    if (outcome === 'passed') continue;
+    notPassed += 1;
+    const { error_class: error } = row.progress;
+    const key = `${outcome} ${error ?? ''}`;
+    const bar = bars.get(key);
+    if (bar !== undefined) {
+      bar.count += 1;
+      continue;
+    }
+    const name = error ?? (outcome === 'failed' ? 'failed, no error' : outcome);
+    bars.set(key, { name, outcome, count: 1, filter: error === undefined ? `outcome:${outcome}` : `error:${error}` });
+  }
+  return { bars: [...bars.values()].sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1)), notPassed, ended };
+}

@@ -1,0 +1,119 @@
+/**
+ * The filter of the batch page. Its text is words (`renew "due date"`), parts about a field (`error:timeout`,
+ * `tool:renew_loan`, `steps>30`), or one expression in CEL. All words and parts must hold.
+ */
+import { outcomeOf } from '../../../src/trace/outcome.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import type { TaskRecord } from '../../../src/trace/task.ts';
+
+export type RowTest = (row: RolloutRow, task: TaskRecord | undefined) => boolean;
+
+/** One part of a filter, as it was typed, with what it asks. */
+export interface FilterPart {
+  readonly text: string;
+  readonly test: RowTest;
+}
+
+export type ParsedFilter =
+  | { readonly kind: 'parts'; readonly parts: readonly FilterPart[] }
+  | { readonly kind: 'cel'; readonly text: string };
+
+type TextField = (row: RolloutRow, task: TaskRecord | undefined) => readonly (string | undefined)[];
+type NumberField = (row: RolloutRow) => number | undefined;
+
+const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
+  task: (row) => [row.task],
+  outcome: (row) => [outcomeOf(row)],
+  error: ({ progress }) => [progress.error_class, progress.error_message],
+  tool: ({ progress }) => progress.tools,
+  worker: (row) => [row.worker],
+  rollout: (row) => [row.rollout],
+  level: (_row, task) => [task?.level === undefined ? undefined : String(task.level)],
+  question: (_row, task) => [task?.question],
+};
+
+const NUMBER_FIELDS: Readonly<Record<string, NumberField>> = {
+  attempt: (row) => row.attempt,
+  try: (row) => row.try,
+  steps: ({ progress }) => progress.steps,
+  calls: ({ progress }) => progress.tool_calls,
+  tokens: ({ progress }) => progress.input_tokens + progress.output_tokens,
+  seconds: ({ progress }) => (progress.ms === undefined ? undefined : progress.ms / 1000),
+  reward: ({ progress }) => progress.reward ?? undefined,
+  cost: ({ progress }) => progress.cost,
+};
+
+/** Names of the fields, for the hint beside the filter. */
+export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ...Object.keys(NUMBER_FIELDS)];
+
+/** Fields whose value is a word of a fixed list: all of it must be typed. */
+const WHOLE = new Set(['outcome', 'level', 'rollout']);
+const PART = /^([a-z]+)(:|>=|<=|>|<)(.+)$/s;
+const CEL = /==|!=|&&|\|\||^[!(\s]*(?:step|attempt|reward|status|agent|task|tool|message|usage|world|event)\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(/;
+
+export function parseFilter(text: string): ParsedFilter {
+  const parts = splitParts(text).map(partOf);
+  const own = parts.every(({ field }) => field !== undefined);
+  if (!own && CEL.test(text)) return { kind: 'cel', text: text.trim() };
+  return { kind: 'parts', parts };
+}
+
+/** `error:"no such" due` → `error:"no such"` and `due`. An unfinished quote counts to the end. */
+export function splitParts(text: string): string[] {
+  return [...text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)].map(([part]) => part);
+}
+
+/** The text without one of its parts. */
+export function withoutPart(text: string, index: number): string {
+  return splitParts(text).filter((_, i) => i !== index).join(' ');
+}
+
+/** The text with a part about a field: replaces another part about the same field; the same part once more takes it away. */
+export function togglePart(text: string, part: string): string {
+  const parts = splitParts(text);
+  if (parts.includes(part)) return parts.filter((other) => other !== part).join(' ');
+  const field = part.slice(0, part.indexOf(':') + 1);
+  return [...parts.filter((other) => !other.startsWith(field)), part].join(' ');
+}
+
+function partOf(text: string): FilterPart & { readonly field: string | undefined } {
+  const [, field = '', operator = '', given = ''] = PART.exec(text) ?? [];
+  const value = given.replaceAll('"', '').toLowerCase();
+  const read = Object.hasOwn(TEXT_FIELDS, field) ? TEXT_FIELDS[field] : undefined;
+  if (read !== undefined && operator === ':' && value !== '') {
+    const whole = WHOLE.has(field);
+    return { text, field, test: (row, task) => read(row, task).some((is) => is !== undefined && (whole ? is.toLowerCase() === value : is.toLowerCase().includes(value))) };
+  }
+  const number = Object.hasOwn(NUMBER_FIELDS, field) ? NUMBER_FIELDS[field] : undefined;
+  const limit = numberOf(value);
+  if (number !== undefined && limit !== undefined) {
+    return { text, field, test: (row) => {
+      const is = number(row);
+      return is !== undefined && compare(is, operator, limit);
+    } };
+  }
+  const word = text.replaceAll('"', '').toLowerCase();
+  return { text, field: undefined, test: (row, task) => anywhere(row, task, word) };
+}
+
+function compare(is: number, operator: string, limit: number): boolean {
+  switch (operator) {
+    case '>': return is > limit;
+    case '<': return is < limit;
+    case '>=': return is >= limit;
+    case '<=': return is <= limit;
+    default: return is === limit;
+  }
+}
+
+/** `30`, `1.5k`, `2m`. */
+function numberOf(text: string): number | undefined {
+  const match = /^(-?\d+(?:\.\d+)?)([km]?)$/.exec(text);
+  if (match === null) return undefined;
+  return Number(match[1]) * (match[2] === 'k' ? 1000 : match[2] === 'm' ? 1_000_000 : 1);
+}
+
+function anywhere({ task: id, progress }: RolloutRow, task: TaskRecord | undefined, word: string): boolean {
+  const has = (text: string | undefined): boolean => text?.toLowerCase().includes(word) === true;
+  return has(id) || has(progress.error_class) || has(progress.error_message) || progress.tools.some(has) || has(task?.question);
+}

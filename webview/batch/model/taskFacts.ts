@@ -1,0 +1,80 @@
+/** What the grid shows and sorts by of one task, counted from the rows of its attempts. */
+import { outcomeOf, type Outcome } from '../../../src/trace/outcome.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+
+/** The newest row of each attempt, by attempt number − 1. */
+export interface AttemptRows {
+  readonly attempts: readonly (RolloutRow | undefined)[];
+}
+
+export type Counts = Readonly<Record<Outcome, number>>;
+
+export interface TaskFacts {
+  readonly counts: Counts;
+  /** Attempts with a verdict, and how many of them passed. */
+  readonly scored: number;
+  readonly passed: number;
+  /** Revision of the batch at which any of its rows last changed. */
+  readonly newest: number;
+  readonly tokens: number;
+  /** Sum over its ended attempts. */
+  readonly ms: number;
+}
+
+export interface TaskMedians {
+  readonly steps: number | undefined;
+  readonly ms: number | undefined;
+  /** The most frequent class of error of its ended attempts. */
+  readonly error: string | undefined;
+}
+
+/** What became of an attempt of which there may be no row yet. */
+export function outcomeAt(row: RolloutRow | undefined): Outcome {
+  return row === undefined ? 'queued' : outcomeOf(row);
+}
+
+export function noCounts(): Record<Outcome, number> {
+  return { passed: 0, failed: 0, truncated: 0, infrastructure: 0, cancelled: 0, unscored: 0, running: 0, held: 0, queued: 0 };
+}
+
+/** `width`: attempts per task; those without a row are queued. */
+export function taskFacts(task: AttemptRows | undefined, width: number): TaskFacts {
+  const counts = noCounts();
+  let newest = 0;
+  let tokens = 0;
+  let ms = 0;
+  let rows = 0;
+  let scored = 0;
+  for (const row of task?.attempts ?? []) {
+    if (row === undefined) continue;
+    rows += 1;
+    counts[outcomeOf(row)] += 1;
+    if (row.state === 'ended' && typeof row.progress.passed === 'boolean') scored += 1;
+    if (row.rev > newest) newest = row.rev;
+    tokens += row.progress.input_tokens + row.progress.output_tokens;
+    ms += row.progress.ms ?? 0;
+  }
+  counts.queued += Math.max(0, width - rows);
+  return { counts, scored, passed: counts.passed, newest, tokens, ms };
+}
+
+export function taskMedians(task: AttemptRows | undefined): TaskMedians {
+  const steps: number[] = [];
+  const times: number[] = [];
+  const errors = new Map<string, number>();
+  for (const row of task?.attempts ?? []) {
+    if (row?.state !== 'ended') continue;
+    steps.push(row.progress.steps);
+    if (row.progress.ms !== undefined) times.push(row.progress.ms);
+    const { error_class: error } = row.progress;
+    if (error !== undefined) errors.set(error, (errors.get(error) ?? 0) + 1);
+  }
+  let error: string | undefined;
+  for (const [name, count] of errors) if (error === undefined || count > (errors.get(error) ?? 0)) error = name;
+  return { steps: median(steps), ms: median(times), error };
+}
+
+function median(values: number[]): number | undefined {
+  values.sort((a, b) => a - b);
+  return values[Math.ceil(values.length / 2) - 1];
+}

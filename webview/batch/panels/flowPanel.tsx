@@ -1,0 +1,76 @@
+/** How fast the batch goes, and how the server and its model endpoints are doing. */
+import type { ComponentChildren } from 'preact';
+import type { ServerInfo } from '../../../src/protocol/client.ts';
+import type { Report } from '../../../src/trace/statistics/schema.ts';
+import { Sparkline } from '../../components/chart.tsx';
+import { count, duration, percent } from '../../format.ts';
+import type { Flow } from '../model/flow.ts';
+import { Panel } from './panel.tsx';
+import type { Samples } from './samples.ts';
+
+interface FlowPanelProps {
+  readonly flow: Flow | undefined;
+  readonly samples: readonly Samples[];
+  readonly server: ServerInfo | undefined;
+  readonly report: Report;
+  readonly ended: boolean;
+}
+
+export function FlowPanel({ flow, samples, server, report, ended }: FlowPanelProps) {
+  return (
+    <Panel name="flow" title={ended ? 'Throughput' : 'Throughput and model server'} note={flow === undefined ? undefined : stretch(flow)}>
+      {flow === undefined && report.ms === null ? <p class="batch-panel-none">{ended ? 'These rollouts tell no times.' : 'Nothing has begun yet.'}</p> : (
+        <div class="flow-rows">
+          {flow !== undefined && <Row name="rollouts/h" value={count(Math.round(ended ? mean(flow.ends) : flow.perHour))}><Sparkline values={flow.ends} kind="of-flow" area /></Row>}
+          {flow !== undefined && <Row name="in flight" value={count(ended ? Math.max(0, ...flow.inFlight) : flow.inFlight.at(-1) ?? 0)} hint={ended ? 'at most' : undefined}><Sparkline values={flow.inFlight} kind="of-flow" /></Row>}
+          {ended ? <Times report={report} /> : <ServerRows samples={samples} server={server} />}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function ServerRows({ samples, server }: Pick<FlowPanelProps, 'samples' | 'server'>) {
+  if (server === undefined) return null;
+  const cache = samples.flatMap(({ cache: value }) => value ?? []);
+  const { endpoints } = server;
+  const troubled = endpoints.find(({ state }) => state !== 'ok');
+  const permits = endpoints.reduce((sum, endpoint) => sum + endpoint.permits, 0);
+  const running = endpoints.reduce((sum, endpoint) => sum + (endpoint.running ?? 0), 0);
+  const waiting = endpoints.reduce((sum, endpoint) => sum + (endpoint.waiting ?? 0), 0);
+  const title = endpoints.map((each) => `${each.endpoint}: ${each.permits} permits${each.running === undefined ? '' : `, ${each.running} running`}${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}, ${each.text ?? each.state}`).join('\n');
+  return (
+    <>
+      <Row name="queue" value={count(server.queued)}><Sparkline values={samples.map(({ queued }) => queued)} kind="of-queue" /></Row>
+      {cache.length > 0
+        ? <Row name="KV cache" value={percent(cache.at(-1) ?? 0)} title={title}><Sparkline values={cache} kind="of-cache" most={1} /></Row>
+        : endpoints.length > 0 && <Row name="permits" value={count(permits)} title={title}><span class="flow-text">{troubled === undefined ? `${count(running)} in use, ${count(waiting)} waiting` : (troubled.text ?? `${troubled.endpoint} is ${troubled.state}`)}</span></Row>}
+    </>
+  );
+}
+
+function Times({ report: { ms } }: Pick<FlowPanelProps, 'report'>) {
+  if (ms === null) return null;
+  return (
+    <>
+      <Row name="time, p50" value={duration(ms.p50)}><Bar share={ms.p50 / Math.max(1, ms.max)} /></Row>
+      <Row name="time, p95" value={duration(ms.p95)} title={`longest ${duration(ms.max)}`}><Bar share={ms.p95 / Math.max(1, ms.max)} /></Row>
+    </>
+  );
+}
+
+function Bar({ share }: { readonly share: number }) {
+  return <span class="batch-track"><i class="of-flow" style={{ width: `${share * 100}%` }} /></span>;
+}
+
+function Row({ name, value, hint, title, children }: { readonly name: string; readonly value: string; readonly hint?: string | undefined; readonly title?: string; readonly children: ComponentChildren }) {
+  return <div class="flow-row" title={title}><span class="batch-dim">{name}</span><span class="flow-chart">{children}</span><span class="flow-value">{hint !== undefined && <span class="batch-dim">{hint} </span>}<b>{value}</b></span></div>;
+}
+
+function stretch({ from, to }: Flow): string {
+  return `${to >= Date.now() - 60_000 ? 'last ' : 'over '}${duration(to - from)}`;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}

@@ -1,0 +1,72 @@
+/** The numbers of a batch: four boxes, on a narrow page four numbers with a small chart each. */
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { Report } from '../../../src/trace/statistics/schema.ts';
+import { Line, Plot, Sparkline } from '../../components/chart.tsx';
+import { compact, count } from '../../format.ts';
+import type { BatchView } from '../batchView.ts';
+import { errorBars, type ErrorBars } from '../model/errorBars.ts';
+import type { Flow } from '../model/flow.ts';
+import { ErrorPanel } from './errorPanel.tsx';
+import { FlowPanel } from './flowPanel.tsx';
+import { curveOf, PassPanel } from './passPanel.tsx';
+import { useSamples } from './samples.ts';
+import { TokenPanel, wastedTokens } from './tokenPanel.tsx';
+import './panels.css';
+
+interface PanelsProps {
+  readonly view: BatchView;
+  readonly report: Report;
+  readonly flow: Flow | undefined;
+  readonly page: number;
+}
+
+export function Panels({ view, report, flow, page }: PanelsProps) {
+  const { data } = view;
+  const samples = useSamples(data.server);
+  // A report is made anew when rows came, and at most twice a second: so is what else is counted from all rows.
+  const errors = useMemo(() => errorBars(data.rows()), [report]);
+  const wasted = useMemo(() => wastedTokens(data.rows(), data.otherTries.values()), [report]);
+  if (page <= 640) return <Numbers report={report} flow={flow} errors={errors} attempts={view.width} />;
+  return (
+    <div class="batch-panels">
+      <PassPanel report={report} attempts={view.width} />
+      <FlowPanel flow={flow} samples={samples} server={data.server} report={report} ended={data.ended} />
+      <TokenPanel report={report} wasted={wasted} />
+      <ErrorPanel view={view} errors={errors} />
+    </div>
+  );
+}
+
+function Numbers({ report, flow, errors, attempts }: { readonly report: Report; readonly flow: Flow | undefined; readonly errors: ErrorBars; readonly attempts: number }) {
+  const curve = curveOf(report, attempts);
+  const rate = report.pass_at?.['1'];
+  const interval = report.intervals.pass_at?.['1'];
+  const { tokens } = report;
+  const total = tokens === null ? 0 : tokens.input + tokens.output;
+  const [most] = errors.bars;
+  const at = (k: number): number => (curve.most === 1 ? 0.5 : Math.log(k) / Math.log(curve.most));
+  return (
+    <div class="batch-numbers">
+      <Number name="pass@1" value={rate === undefined || rate === null ? '–' : rate.toFixed(2)} unit={interval === undefined || interval === null ? '' : `±${((interval[1] - interval[0]) / 2).toFixed(2).replace(/^0/, '')}`}>
+        <Plot><Line kind="of-pass" points={curve.points.map(({ k, pass }) => ({ x: at(k), y: pass }))} /></Plot>
+      </Number>
+      <Number name="rollouts/h" value={flow === undefined ? '–' : count(Math.round(flow.perHour))}>{flow !== undefined && <Sparkline values={flow.ends} kind="of-flow" area />}</Number>
+      <Number name="tokens" value={tokens === null ? '–' : compact(total)}>
+        {tokens !== null && <span class="batch-track tall"><i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} /><i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} /></span>}
+      </Number>
+      <Number name={most === undefined ? 'not passed' : `most often: ${most.name}`} value={count(most?.count ?? errors.notPassed)}>
+        <span class="batch-track tall">{errors.bars.map((bar) => <i key={`${bar.outcome} ${bar.name}`} class={`of-${bar.outcome} parted`} style={{ width: `${(100 * bar.count) / Math.max(1, errors.notPassed)}%` }} />)}</span>
+      </Number>
+    </div>
+  );
+}
+
+function Number({ name, value, unit, children }: { readonly name: string; readonly value: string; readonly unit?: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="batch-number" aria-label={name}>
+      <div class="batch-panel-head"><h2>{name}</h2><span class="batch-panel-note"><b>{value}</b>{unit !== undefined && unit !== '' && ` ${unit}`}</span></div>
+      <div class="batch-number-chart">{children}</div>
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * Buttons, fields and choices. The only file that knows `@vscode/webview-ui-toolkit`: its upstream is archived, and
+ * whatever comes after it goes here.
+ */
+import {
+  provideVSCodeDesignSystem, vsCodeButton, vsCodeCheckbox, vsCodeDropdown, vsCodeOption, vsCodeTextField,
+} from '@vscode/webview-ui-toolkit';
+import { h, type ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Icon, type IconName } from './icon.tsx';
+
+provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeCheckbox(), vsCodeDropdown(), vsCodeOption(), vsCodeTextField());
+
+export interface ButtonProps {
+  readonly kind: 'primary' | 'secondary' | 'icon';
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly title?: string;
+  readonly disabled?: boolean;
+  /** Of a button that stays down. */
+  readonly pressed?: boolean;
+  readonly onClick: () => void;
+}
+
+export function Button({ kind, label, icon, title, disabled = false, pressed, onClick }: ButtonProps) {
+  return h('vscode-button', {
+    'appearance': kind, 'class': `button is-${kind}${pressed === true ? ' is-pressed' : ''}`, 'title': title ?? (kind === 'icon' ? label : undefined), disabled,
+    'aria-label': label, 'aria-pressed': pressed, 'onClick': () => { if (!disabled) onClick(); },
+  }, [icon === undefined ? null : <Icon name={icon} />, kind === 'icon' ? null : label] as ComponentChildren);
+}
+
+export interface TextFieldProps {
+  readonly value: string;
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly icon?: IconName;
+  readonly invalid?: boolean;
+  readonly onInput: (value: string) => void;
+  readonly onEnter?: (shift: boolean) => void;
+  readonly onEscape?: () => void;
+  readonly inputRef?: { current: HTMLElement | null };
+}
+
+export function TextField({ value, label, placeholder, icon, invalid = false, onInput, onEnter, onEscape, inputRef }: TextFieldProps) {
+  return h('vscode-text-field', {
+    'class': `text-field${invalid ? ' is-invalid' : ''}`, value, 'placeholder': placeholder ?? '', 'aria-label': label, 'aria-invalid': invalid, 'ref': inputRef,
+    'onInput': (event: InputEvent) => onInput((event.currentTarget as HTMLInputElement).value),
+    'onKeyDown': (event: KeyboardEvent) => {
+      if (event.key === 'Enter') onEnter?.(event.shiftKey);
+      else if (event.key === 'Escape') onEscape?.();
+    },
+  }, icon === undefined ? null : <span slot="start"><Icon name={icon} /></span>);
+}
+
+export interface DropdownProps {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly { readonly value: string; readonly text: string }[];
+  readonly onChange: (value: string) => void;
+}
+
+export function Dropdown({ label, value, options, onChange }: DropdownProps) {
+  const element = useRef<HTMLInputElement>(null);
+  const names = options.map((option) => option.value).join(' ');
+  // The toolkit takes its value only once its options are there.
+  useEffect(() => {
+    if (element.current !== null && element.current.value !== value) element.current.value = value;
+  }, [value, names]);
+  return h('vscode-dropdown', {
+    'class': 'dropdown', 'aria-label': label, 'ref': element,
+    'onChange': (event: Event) => onChange((event.currentTarget as HTMLInputElement).value),
+  }, options.map((option) => h('vscode-option', { key: option.value, value: option.value }, option.text)));
+}
+
+export function Checkbox({ label, checked, onChange }: { readonly label: string; readonly checked: boolean; readonly onChange: (checked: boolean) => void }) {
+  return h('vscode-checkbox', { 'class': 'checkbox', checked, 'onChange': (event: Event) => onChange((event.currentTarget as HTMLInputElement).checked) }, label);
+}

@@ -1,0 +1,53 @@
+/** A button that opens a menu. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './controls.tsx';
+import type { IconName } from './icon.tsx';
+
+export interface MenuEntry {
+  readonly label: string;
+  readonly keys?: string;
+  readonly onClick: () => void;
+}
+
+export function MenuButton({ label, icon, entries }: { readonly label: string; readonly icon: IconName; readonly entries: readonly MenuEntry[] }) {
+  const [open, setOpen] = useState(false);
+  const whole = useRef<HTMLSpanElement>(null);
+  const items = (): HTMLElement[] => [...(whole.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? [])];
+  useEffect(() => {
+    if (!open) return;
+    items()[0]?.focus();
+    const outside = (event: PointerEvent): void => {
+      if (event.target instanceof Node && whole.current?.contains(event.target) !== true) setOpen(false);
+    };
+    window.addEventListener('pointerdown', outside);
+    return () => window.removeEventListener('pointerdown', outside);
+  }, [open]);
+  const close = (): void => {
+    setOpen(false);
+    whole.current?.querySelector<HTMLElement>('vscode-button')?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const all = items();
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (event.key === 'Escape') close();
+    else if (to !== undefined) all[(to + all.length) % all.length]?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <span class="menu-button" ref={whole}>
+      <Button kind="icon" icon={icon} label={label} pressed={open} onClick={() => setOpen(!open)} />
+      {open && (
+        <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
+          {entries.map((entry) => (
+            <button key={entry.label} type="button" role="menuitem" tabIndex={-1} onClick={() => { close(); entry.onClick(); }}>
+              <span>{entry.label}</span>{entry.keys !== undefined && <kbd>{entry.keys}</kbd>}
+            </button>
+          ))}
+        </div>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,55 @@
+/** Two parts with a line between them that can be moved, by hand and by keys; where it was is remembered. */
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { z } from 'zod';
+import { recall, remember } from '../host/memory.ts';
+
+export interface SplitterProps {
+  /** `row`: side by side. */
+  readonly direction: 'row' | 'column';
+  /** Under which its place is remembered. */
+  readonly name: string;
+  /** Size of the first part in pixels. */
+  readonly initial: number;
+  /** Least size of each part. */
+  readonly min: number;
+  readonly first: ComponentChildren;
+  readonly second: ComponentChildren;
+}
+
+const STEP = 16;
+
+export function Splitter({ direction, name, initial, min, first, second }: SplitterProps) {
+  const [size, setSize] = useState(() => recall(`split.${name}`, z.number()) ?? initial);
+  const element = useRef<HTMLDivElement>(null);
+  const move = (to: number): void => {
+    const whole = direction === 'row' ? element.current?.clientWidth : element.current?.clientHeight;
+    const next = Math.round(Math.max(min, Math.min(to, (whole ?? Infinity) - min)));
+    setSize(next);
+    remember(`split.${name}`, next);
+  };
+  const drag = (event: PointerEvent): void => {
+    const bar = event.currentTarget as HTMLElement;
+    bar.setPointerCapture(event.pointerId);
+    const from = direction === 'row' ? event.clientX - size : event.clientY - size;
+    const onMove = (moved: PointerEvent): void => move((direction === 'row' ? moved.clientX : moved.clientY) - from);
+    bar.addEventListener('pointermove', onMove);
+    bar.addEventListener('pointerup', () => bar.removeEventListener('pointermove', onMove), { once: true });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowLeft: -STEP, ArrowUp: -STEP, ArrowRight: STEP, ArrowDown: STEP }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move(size + by);
+  };
+  const least = `min(${min}px, 50%)`;
+  return (
+    <div class={`splitter is-${direction}`} ref={element}>
+      <div class="splitter-part" style={{ flex: `0 1 ${size}px`, [direction === 'row' ? 'minWidth' : 'minHeight']: least }}>{first}</div>
+      <div class="splitter-bar" role="separator" tabIndex={0} aria-label="Size of the parts" aria-orientation={direction === 'row' ? 'vertical' : 'horizontal'} aria-valuenow={size} aria-valuemin={min}
+        onPointerDown={drag} onKeyDown={onKeyDown} onDblClick={() => move(initial)} />
+      <div class="splitter-part" style={{ flex: '1 1 0', [direction === 'row' ? 'minWidth' : 'minHeight']: least }}>{second}</div>
+    </div>
+  );
+}

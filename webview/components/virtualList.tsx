@@ -1,0 +1,103 @@
+/** A list of rows of one height, of which only those in sight are drawn: it reaches the last of any number. */
+import type { HTMLAttributes, VNode } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface VirtualListProps {
+  readonly count: number;
+  /** In pixels; the same for every row. */
+  readonly rowHeight: number;
+  /** Name for screen readers. */
+  readonly label: string;
+  readonly role: 'listbox' | 'list' | 'tree';
+  /** −1: none. */
+  readonly selected: number;
+  readonly keyOf: (index: number) => string | number;
+  readonly row: (index: number) => VNode | null;
+  readonly onSelect: (index: number) => void;
+  /** Enter and double click. */
+  readonly onOpen?: (index: number) => void;
+  /** Stays at the end while rows are added. */
+  readonly follow?: boolean;
+  /** Somebody scrolled up while it followed. */
+  readonly onScrolledAway?: () => void;
+  readonly rowProps?: (index: number) => HTMLAttributes<HTMLDivElement>;
+}
+
+const ITEM_ROLES = { listbox: 'option', list: 'listitem', tree: 'treeitem' } as const;
+/** Rows drawn beyond each edge. */
+const AHEAD = 8;
+
+export function VirtualList({ count, rowHeight, label, role, selected, keyOf, row, onSelect, onOpen, follow = false, onScrolledAway, rowProps }: VirtualListProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(0);
+  /** Where this list itself scrolled to: an event from there is nobody's hand. */
+  const own = useRef(-1);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    setHeight(element.clientHeight);
+    const observer = new ResizeObserver(([entry]) => setHeight(entry?.contentRect.height ?? 0));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const scrollTo = (to: number): void => {
+    const element = scroller.current;
+    const next = Math.max(0, Math.min(to, count * rowHeight - height));
+    if (element === null || next === top) return;
+    own.current = next;
+    element.scrollTop = next;
+    setTop(next);
+  };
+  // The selected row is brought into sight when it changes, not when somebody scrolls.
+  useEffect(() => {
+    if (selected < 0 || height === 0) return;
+    if (selected * rowHeight < top) scrollTo(selected * rowHeight);
+    else if ((selected + 1) * rowHeight > top + height) scrollTo((selected + 1) * rowHeight - height);
+  }, [selected, height === 0]);
+  useLayoutEffect(() => {
+    if (follow && height > 0) scrollTo(count * rowHeight);
+  }, [follow, count, height]);
+
+  const onScroll = (event: Event): void => {
+    const { scrollTop } = event.currentTarget as HTMLElement;
+    if (follow && scrollTop < top && Math.abs(scrollTop - own.current) > 1) onScrolledAway?.();
+    setTop(scrollTop);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const page = Math.max(1, Math.floor(height / rowHeight) - 1);
+    const to = { ArrowDown: selected + 1, ArrowUp: selected - 1, PageDown: selected + page, PageUp: selected - page, Home: 0, End: count - 1 }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      event.stopPropagation();
+      if (count > 0) onSelect(Math.max(0, Math.min(count - 1, to)));
+    } else if (event.key === 'Enter' && selected >= 0 && onOpen !== undefined) {
+      event.preventDefault();
+      onOpen(selected);
+    }
+  };
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - AHEAD);
+  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + AHEAD);
+  const rows: VNode[] = [];
+  for (let index = first; index < last; index++) {
+    const isSelected = index === selected;
+    rows.push(
+      <div key={keyOf(index)} id={`${id}-${index}`} role={ITEM_ROLES[role]} class={`list-row${isSelected ? ' is-selected' : ''}`} style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+        aria-posinset={index + 1} aria-setsize={count} {...(role === 'list' ? {} : { 'aria-selected': isSelected })} {...rowProps?.(index)}
+        onClick={() => onSelect(index)} onDblClick={() => onOpen?.(index)}>
+        {row(index)}
+      </div>,
+    );
+  }
+  const active = selected >= first && selected < last ? { 'aria-activedescendant': `${id}-${selected}` } : {};
+  return (
+    <div class="virtual-list" ref={scroller} role={role} aria-label={label} tabIndex={0} {...(role === 'list' ? {} : active)} onScroll={onScroll} onKeyDown={onKeyDown}>
+      <div class="virtual-list-size" role="presentation" style={{ height: `${count * rowHeight}px` }}>{rows}</div>
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+/** What a page tells of the batch's definition: read from its submission. Imported batches have none. */
+import { z } from 'zod';
+import { StudioError } from '../../src/common/errors.ts';
+import type { Blobs } from './blobs.ts';
+
+const submission = z.object({
+  name: z.string(),
+  agent: z.object({ name: z.string(), file: z.string(), model: z.object({ name: z.string() }) }),
+  git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
+  stop: z.object({ passes_per_task: z.number().optional() }).optional(),
+});
+
+export interface Definition {
+  readonly agent: string;
+  readonly agentFile: string;
+  readonly model: string;
+  /** Beginning of the git commit, else of the submission's sha; `+` behind it when files differed from the commit. */
+  readonly revision: string;
+  readonly passesPerTask: number | undefined;
+}
+
+/** undefined where there is no submission to read. */
+export async function readDefinition(blobs: Blobs, sha: string): Promise<Definition | undefined> {
+  let raw: unknown;
+  try {
+    raw = await blobs.json({ $blob: sha, bytes: 0 });
+  } catch (error) {
+    if (StudioError.is(error, 'not_found') || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+  const parsed = submission.safeParse(raw);
+  if (!parsed.success) return undefined;
+  const { agent, git, stop } = parsed.data;
+  return {
+    agent: agent.name, agentFile: agent.file, model: agent.model.name,
+    revision: git === undefined ? sha.slice(0, 4) : `${git.commit.slice(0, 4)}${git.dirty ? '+' : ''}`,
+    passesPerTask: stop?.passes_per_task,
+  };
+}

@@ -1,0 +1,111 @@
+/** The page in a plain browser, served by the server under `/view/`. The token is in the fragment, which no server sees. */
+import { Emitter, Observable } from '../../src/common/emitter.ts';
+import { StudioError } from '../../src/common/errors.ts';
+import type { OpenSocket } from '../../src/protocol/follow.ts';
+import type { PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
+import { fetchTransport, type ServerAddress, type Transport } from '../../src/protocol/transport.ts';
+import { placeFromParams, placeToParams } from './address.ts';
+import type { Host, Start } from './host.ts';
+
+const CAN: readonly PageVerb[] = ['open', 'copy', 'external', 'link', 'batch'];
+/** The fragment follows the cursor, but browsers take only so many changes in a while. */
+const ADDRESS_EVERY_MS = 400;
+
+export function browserHost(): Host {
+  const given = new URLSearchParams(window.location.hash.slice(1));
+  const token = given.get('token') ?? '';
+  const address = (): ServerAddress => ({ url: window.location.origin, token });
+  const server = new Observable<ServerState>({ state: 'ok' });
+  return { ...tab(given), kind: 'browser', server, transport: watched(fetchTransport(address), server), openSocket: browserSocket(address, server) };
+}
+
+/** What a browser tab does of a host: its address is the place, and Back and Forward go. */
+export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act' | 'at'> & { readonly can: readonly PageVerb[] } {
+  const keep = new URLSearchParams([...given].filter(([key]) => key === 'token' || key === 'edit'));
+  const readOnly = given.get('edit') === null;
+  const went = new Emitter<PagePlace>();
+  const urlOf = (place: PagePlace): string => `#${new URLSearchParams([...keep, ...placeToParams(place)]).toString()}`;
+  const can = readOnly ? CAN.filter((verb) => verb !== 'batch') : CAN;
+  window.addEventListener('popstate', () => {
+    const place = placeFromParams(new URLSearchParams(window.location.hash.slice(1)));
+    if (place !== undefined) went.fire(place);
+  });
+  let latest: string | undefined;
+  const place = placeFromParams(given);
+  return {
+    can, went: went.event,
+    start: place === undefined
+      ? Promise.reject(new StudioError('usage', 'This address names no batch and no rollout.', { mend: 'Open the whole address that `rollout view` printed.' }))
+      : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
+    act: (action) => act(action, urlOf, (to) => went.fire(to)),
+    at: (to, title) => {
+      document.title = title;
+      if (latest === undefined) {
+        setTimeout(() => {
+          window.history.replaceState(null, '', latest);
+          latest = undefined;
+        }, ADDRESS_EVERY_MS);
+      }
+      latest = urlOf(to);
+    },
+  };
+}
+
+async function act(action: PageAction, urlOf: (place: PagePlace) => string, go: (place: PagePlace) => void): Promise<void> {
+  switch (action.do) {
+    case 'open':
+      if (action.beside === true) {
+        window.open(urlOf(action.place), '_blank');
+        return;
+      }
+      window.history.pushState(null, '', urlOf(action.place));
+      go(action.place);
+      return;
+    case 'copy':
+      await navigator.clipboard.writeText(action.text);
+      return;
+    case 'link':
+      await navigator.clipboard.writeText(new URL(urlOf(action.place), window.location.href).href);
+      return;
+    case 'external':
+      window.open(action.url, '_blank', 'noopener,noreferrer');
+      return;
+    default:
+      throw new StudioError('unsupported', 'A browser cannot do this.', { mend: 'Open the page in VS Code.' });
+  }
+}
+
+/** WebSockets of a browser cannot send headers: the token is a subprotocol. */
+function browserSocket(address: () => ServerAddress, server: Observable<ServerState>): OpenSocket {
+  return (events) => {
+    const { url, token } = address();
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, [`token.${token}`]);
+    socket.addEventListener('open', () => {
+      server.set({ state: 'ok' });
+      events.open();
+    });
+    socket.addEventListener('message', (event: MessageEvent<unknown>) => events.message(String(event.data)));
+    socket.addEventListener('close', () => events.close());
+    return {
+      send: (text) => {
+        if (socket.readyState === WebSocket.OPEN) socket.send(text);
+      },
+      close: () => socket.close(),
+    };
+  };
+}
+
+function watched(transport: Transport, server: Observable<ServerState>): Transport {
+  return {
+    async request(request) {
+      try {
+        const reply = await transport.request(request);
+        server.set({ state: 'ok' });
+        return reply;
+      } catch (error) {
+        if (StudioError.is(error, 'unavailable')) server.set({ state: 'lost', text: 'The rollout server does not answer.' });
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** Small choices of a person that outlive a page: widths, open panes, the last sort. Lost without harm. */
+import type { z } from 'zod';
+
+const PREFIX = 'rollout.';
+
+/** What was kept under a key, when it still has the shape asked for. */
+export function recall<T>(key: string, shape: z.ZodType<T>): T | undefined {
+  try {
+    const text = window.localStorage.getItem(PREFIX + key);
+    return text === null ? undefined : shape.safeParse(JSON.parse(text)).data;
+  } catch (error) {
+    if (error instanceof DOMException || error instanceof SyntaxError) return undefined; // storage is off, or somebody else's
+    throw error;
+  }
+}
+
+export function remember(key: string, value: unknown): void {
+  try {
+    window.localStorage.setItem(PREFIX + key, JSON.stringify(value));
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error; // storage is off or full
+  }
+}

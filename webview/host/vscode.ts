@@ -1,0 +1,134 @@
+/** The page inside VS Code: everything goes through the extension by messages. */
+import { Emitter, Observable } from '../../src/common/emitter.ts';
+import { StudioError, type ErrorCode } from '../../src/common/errors.ts';
+import type { FrameSocket, SocketEvents } from '../../src/protocol/follow.ts';
+import { hostToPage, type HostToPage, type PagePlace, type PageToHost, type PageVerb, type ServerState } from '../../src/protocol/page.ts';
+import type { Transport, WireReply } from '../../src/protocol/transport.ts';
+import type { Host, Start } from './host.ts';
+
+interface VsCodeApi {
+  postMessage(message: unknown): void;
+  setState(state: unknown): void;
+}
+
+declare global {
+  /** There only inside a webview of VS Code, and callable once. */
+  var acquireVsCodeApi: (() => VsCodeApi) | undefined;
+}
+
+interface Waiting<T> {
+  resolve(value: T): void;
+  reject(error: StudioError): void;
+}
+
+export function vscodeHost(api: VsCodeApi): Host {
+  let last = 0;
+  const requests = new Map<number, Waiting<WireReply>>();
+  const actions = new Map<number, Waiting<undefined>>();
+  const sockets = new Map<number, SocketEvents>();
+  const went = new Emitter<PagePlace>();
+  const server = new Observable<ServerState>({ state: 'ok' });
+  const post = (message: PageToHost): void => api.postMessage(message);
+  const begun = Promise.withResolvers<Start>();
+
+  const take = (message: HostToPage): void => {
+    switch (message.type) {
+      case 'init':
+        server.set(message.server);
+        api.setState({ place: message.place }); // from the first moment on a reload of the window brings it back
+        begun.resolve({ place: message.place, readOnly: message.read_only, can: new Set(message.can as PageVerb[]) });
+        return;
+      case 'reply':
+        settle(requests, message.id)?.resolve(replyOf(message));
+        return;
+      case 'failed': {
+        const error = new StudioError(message.code as ErrorCode, message.message, message.mend === undefined ? {} : { mend: message.mend });
+        settle(requests, message.id)?.reject(error);
+        return;
+      }
+      case 'done':
+        if (message.error === undefined) settle(actions, message.id)?.resolve(undefined);
+        else settle(actions, message.id)?.reject(new StudioError('internal', message.error));
+        return;
+      case 'socket':
+        if (message.what === 'open') sockets.get(message.id)?.open();
+        else closeSocket(message.id);
+        return;
+      case 'message':
+        sockets.get(message.id)?.message(message.text);
+        return;
+      case 'go':
+        went.fire(message.place);
+        return;
+      case 'server':
+        server.set(message.server);
+    }
+  };
+  const closeSocket = (id: number): void => {
+    const events = sockets.get(id);
+    sockets.delete(id);
+    events?.close();
+  };
+  window.addEventListener('message', (event: MessageEvent<unknown>) => {
+    const parsed = hostToPage.safeParse(event.data);
+    if (parsed.success) take(parsed.data);
+    else console.error('a message of the host could not be read', parsed.error.issues[0]?.message);
+  });
+  post({ type: 'ready' });
+
+  const transport: Transport = {
+    request: ({ method, path, body, signal }) => new Promise((resolve, reject) => {
+      if (method !== 'GET' && method !== 'HEAD' && method !== 'POST' && method !== 'PUT') {
+        reject(new StudioError('internal', `A page does not send ${method}.`));
+        return;
+      }
+      const id = ++last;
+      requests.set(id, { resolve, reject });
+      post({ type: 'request', id, method, path, ...(typeof body === 'string' ? { body } : {}), ...(path.startsWith('/v1/blobs/') ? { bytes: true } : {}) });
+      signal?.addEventListener('abort', () => {
+        if (settle(requests, id) === undefined) return;
+        post({ type: 'cancel', id });
+        reject(new StudioError('cancelled', 'The request was cancelled.'));
+      }, { once: true });
+    }),
+  };
+  return {
+    kind: 'vscode', start: begun.promise, server, went: went.event, transport,
+    openSocket: (events): FrameSocket => {
+      const id = ++last;
+      sockets.set(id, events);
+      post({ type: 'socket', id, what: 'open' });
+      return {
+        send: (text) => post({ type: 'send', id, text }),
+        close: () => {
+          if (!sockets.has(id)) return;
+          post({ type: 'socket', id, what: 'close' });
+          queueMicrotask(() => closeSocket(id));
+        },
+      };
+    },
+    act: (action) => new Promise<undefined>((resolve, reject) => {
+      const id = ++last;
+      actions.set(id, { resolve, reject });
+      post({ type: 'action', id, action });
+    }),
+    at: (place, title) => {
+      api.setState({ place });
+      post({ type: 'place', place, title });
+    },
+  };
+}
+
+function settle<T>(waiting: Map<number, Waiting<T>>, id: number): Waiting<T> | undefined {
+  const found = waiting.get(id);
+  waiting.delete(id);
+  return found;
+}
+
+function replyOf({ status, text, bytes }: Extract<HostToPage, { type: 'reply' }>): WireReply {
+  return {
+    status,
+    text: () => Promise.resolve(text ?? new TextDecoder().decode(bytes)),
+    bytes: () => Promise.resolve(bytes ?? new TextEncoder().encode(text)),
+  };
+}

@@ -1,0 +1,38 @@
+/** Keys of a page: one letter each, as in a debugger. Text fields, menus and the host's own shortcuts come first. */
+import { useEffect, useRef } from 'preact/hooks';
+
+export type Bindings = Readonly<Record<string, () => void>>;
+
+/**
+ * Listens while it is drawn. Names are `KeyboardEvent.key`, letters small, with `mod+` (Ctrl, on a Mac Cmd), `alt+` and
+ * `shift+` (of letters and named keys) before them: `j`, `shift+e`, `[`, `?`, `Home`, `mod+f`, `alt+ArrowLeft`.
+ */
+export function useKeys(bindings: Bindings, enabled = true): void {
+  const current = useRef(bindings);
+  current.current = bindings;
+  useEffect(() => {
+    if (!enabled) return;
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.isComposing || takesText(event.target)) return;
+      const run = current.current[nameOf(event)];
+      if (run === undefined) return;
+      event.preventDefault();
+      run();
+    };
+    window.addEventListener('keydown', onKeyDown);
+    return () => window.removeEventListener('keydown', onKeyDown);
+  }, [enabled]);
+}
+
+/** The name of the keys that were pressed. */
+export function nameOf(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>): string {
+  const letter = event.key.length === 1;
+  const key = letter ? event.key.toLowerCase() : event.key;
+  // The sign of another key says by itself that Shift was held.
+  const shift = event.shiftKey && (!letter || key !== key.toUpperCase());
+  return `${event.ctrlKey || event.metaKey ? 'mod+' : ''}${event.altKey ? 'alt+' : ''}${shift ? 'shift+' : ''}${key}`;
+}
+
+function takesText(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT|VSCODE-TEXT-FIELD|VSCODE-DROPDOWN)$/.test(target.tagName) || target.closest('[role="menu"], [role="dialog"]') !== null);
+}

@@ -1,0 +1,125 @@
+/** Made-up rollouts for stories, each with something in it that a page must be able to show. */
+import { Stream, lendingDesk } from '../../../test/support/stream.ts';
+import { advanceProgress } from '../../../src/trace/progress.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
+import { storyHost, type StoryHost } from '../../host/story.ts';
+import { BATCH, someBatch } from '../batch/someBatch.ts';
+
+export const ROLLOUT = 'r1';
+
+export interface Telling {
+  readonly readOnly?: boolean;
+  readonly blobs?: Readonly<Record<string, string>>;
+}
+
+/** A page's host that has one rollout of these events. */
+export function hostOf(events: readonly TraceEvent[], { readOnly = false, blobs }: Telling = {}): StoryHost {
+  const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: 'running' });
+  const progress = advanceProgress(EMPTY_PROGRESS, [...events]);
+  const row: RolloutRow = {
+    rollout: ROLLOUT, batch: BATCH, task: tasks[0]?.id ?? '', task_index: 0, attempt: 3, try: 1, epoch: 1, last: events.at(-1)?.seq ?? 0, rev: 1,
+    state: progress.status === undefined ? (progress.hold === undefined ? 'running' : 'held') : 'ended', settles: progress.status !== undefined, progress,
+  };
+  return storyHost({ batch, tasks, server, rows: [row], events: { [ROLLOUT]: events }, readOnly, ...(blobs === undefined ? {} : { blobs }) });
+}
+
+/** A member of a team who was asked by another, an error, changes of the world, a score. */
+export function team(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.add('world.open', { world: 'library', kind: 'module', seed: 7 });
+  s.message('system', 'You are the lending desk of a small library. **Be brief.**');
+  s.message('user', 'Renew everything overdue for Mina Okafor, and write her a letter.');
+  const ask = s.model('I ask the searcher.', [{ id: 'c1', name: 'searcher', arguments: { question: 'Who waits for loan 17?' } }], { agent: 'desk' });
+  const call = s.toolStart('c1', 'searcher', { question: 'Who waits for loan 17?' }, { agent: 'desk', parent: ask });
+  const agent = s.add('agent.start', { how: 'team' }, { agent: 'desk/searcher#1', parent: call });
+  s.model('Nobody waits for it.', [], { agent: 'desk/searcher#1', parent: agent });
+  s.add('agent.end', { status: 'ok', ms: 2_000 }, { agent: 'desk/searcher#1', span: agent });
+  s.toolEnd(call, 'c1', 'Nobody waits for it.', { agent: 'desk' });
+  for (const [id, days] of [['c2', 7], ['c3', 14], ['c4', 14]] as const) {
+    s.model('', [{ id, name: 'renew_loan', arguments: { loan_id: 17, days } }], { agent: 'desk' });
+    const span = s.toolStart(id, 'renew_loan', { loan_id: 17, days }, { agent: 'desk' });
+    if (days === 7) s.diff([{ table: 'loans', key: 17, op: 'update', before: { due: '2026-05-01', tries: 0 }, after: { due: '2026-05-08', tries: 1 } }, { table: 'desk_log', key: 412, op: 'insert', after: { event: 'renewed', loan: 17 } }], span);
+    s.toolEnd(span, id, days === 7 ? { ok: true, due: '2026-05-08' } : 'limit reached', { agent: 'desk', ...(days === 7 ? {} : { error: { class: 'tool_error', message: 'limit reached: 3 of 3 renewals', stack: 'LimitError: limit reached\n    at renewLoan (tools/loans.ts:41:11)\n    at withLoan (tools/loans.ts:18:10)\n    at run (node:internal/x:1:2)' } }) });
+  }
+  s.add('log', { stream: 'err', text: '\u001b[31mrenewal refused\u001b[0m for loan 17' }, { agent: 'desk' });
+  s.model('Both loans now run to mid-May.', [], { agent: 'desk' });
+  s.add('score', { scorer: 'world', value: 0, passed: false, explanation: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later', parts: { loan_17: 0, loan_23: 1 } });
+  s.end({ passed: false, reward: 0, answer: 'Both loans now run to mid-May.' });
+  return s.events;
+}
+
+/** The model is writing; live text is beside it. */
+export function running(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Renew everything overdue for Ada.');
+  s.model('First her loans.', [{ id: 'c1', name: 'loans_of', arguments: { member_id: 3 } }]);
+  const span = s.toolStart('c1', 'loans_of', { member_id: 3 });
+  s.toolEnd(span, 'c1', [{ id: 17, due: '2026-05-01' }, { id: 18, due: '2026-05-03' }]);
+  s.add('model.start', { step: 2, model: 'demo', context: [[1, 3]], sampling: {} });
+  return s.events;
+}
+
+export function held(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Pay the fine.');
+  s.model('', [{ id: 'c1', name: 'pay_fine', arguments: { fine_id: 4 } }]);
+  const span = s.toolStart('c1', 'pay_fine', { fine_id: 4 });
+  s.add('hold', { why: 'breakpoint', breakpoint: 'bp1', side: 'before' }, { span });
+  return s.events;
+}
+
+/** As a source that knows neither times nor usage tells it, with an event of a kind of tomorrow. */
+export function imported(): TraceEvent[] {
+  const s = new Stream();
+  s.start({ times: 'none' });
+  s.message('system', '# Policy\n\n- one\n- two\n\n| fee | amount |\n| --- | --- |\n| late | 2.40 |');
+  s.message('user', 'Where is my flight? <img src=x onerror=alert(1)> [link](https://example.org)');
+  s.model('It is on time.', []);
+  const events = s.events.map((event) => ({ ...event, at: event.at }));
+  events.push({ seq: s.last + 1, v: 1, at: 1_795_000_001_000, kind: 'weather.report', data: { sky: 'clear' } } as unknown as TraceEvent);
+  return events;
+}
+
+/** Long words everywhere, a picture, a table, a value with many rows, a text of many lines. */
+export function values(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  const name = 'a_tool_whose_name_somebody_made_from_everything_that_it_does_and_everything_it_does_not';
+  s.message('user', 'x'.repeat(400));
+  const results: [string, unknown][] = [
+    ['table', Array.from({ length: 30 }, (_, i) => ({ id: i, title: `Book ${i}`, due: '2026-05-01', shelf: 'very long shelf name '.repeat(4) }))],
+    ['lines', Array.from({ length: 300 }, (_, i) => `line ${i}`).join('\n')],
+    ['deep', { a: { b: { c: { d: [1, 2, { e: 'f'.repeat(600) }] } } }, list: Array.from({ length: 500 }, (_, i) => i) }],
+    ['picture', 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEElEQVR4nGPQMzDAihiGlgQAcpgyAT7gzdwAAAAASUVORK5CYII='],
+    ['empty', {}],
+  ];
+  for (const [id, result] of results) {
+    s.model('', [{ id, name, arguments: { kind: id } }]);
+    const span = s.toolStart(id, name, { kind: id });
+    s.toolEnd(span, id, result as never);
+  }
+  s.end();
+  return s.events;
+}
+
+/** Many steps, for lists that scroll. */
+export function long(steps: number): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Count.');
+  for (let i = 0; i < steps; i++) {
+    s.model(`Step ${i}`, [{ id: `c${i}`, name: i % 3 === 0 ? 'count' : 'look', arguments: { i } }]);
+    const span = s.toolStart(`c${i}`, i % 3 === 0 ? 'count' : 'look', { i });
+    s.toolEnd(span, `c${i}`, i, i % 17 === 0 ? { error: { class: 'timeout', message: 'no answer in 30 s' } } : {});
+  }
+  s.end();
+  return s.events;
+}
+
+export function desk(): TraceEvent[] {
+  return lendingDesk().events;
+}

@@ -1,0 +1,149 @@
+/**
+ * The Markdown that models write, as blocks and spans: paragraphs, headings, lists, quotes, code, tables, emphasis,
+ * links. HTML in it is text. It never fails: what is not understood stays as it was written.
+ */
+
+export type Span =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'code'; readonly text: string }
+  | { readonly type: 'strong' | 'em' | 'del'; readonly spans: readonly Span[] }
+  | { readonly type: 'link'; readonly url: string; readonly spans: readonly Span[] };
+
+export type Block =
+  | { readonly type: 'paragraph'; readonly spans: readonly Span[] }
+  | { readonly type: 'heading'; readonly level: number; readonly spans: readonly Span[] }
+  | { readonly type: 'code'; readonly language: string; readonly text: string }
+  | { readonly type: 'list'; readonly ordered: boolean; readonly start: number; readonly items: readonly (readonly Block[])[] }
+  | { readonly type: 'quote'; readonly blocks: readonly Block[] }
+  | { readonly type: 'table'; readonly head: readonly (readonly Span[])[]; readonly rows: readonly (readonly (readonly Span[])[])[] }
+  | { readonly type: 'rule' };
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
+const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(?=\S)/;
+const QUOTE = /^ {0,3}> ?/;
+const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+/** Lists in lists in lists … are text from here on. */
+const DEEPEST = 12;
+
+export function markdownBlocks(text: string, depth = 0): Block[] {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  const blocks: Block[] = [];
+  let at = 0;
+  let paragraph: string[] = [];
+  const endParagraph = (): void => {
+    if (paragraph.length > 0) blocks.push({ type: 'paragraph', spans: markdownSpans(paragraph.join('\n')) });
+    paragraph = [];
+  };
+  while (at < lines.length) {
+    const line = lines[at] ?? '';
+    const fence = FENCE.exec(line);
+    const heading = HEADING.exec(line);
+    const item = ITEM.exec(line);
+    if (line.trim() === '') {
+      endParagraph();
+      at += 1;
+    } else if (fence !== null) {
+      endParagraph();
+      const mark = fence[1] ?? '```';
+      const from = at + 1;
+      at = from;
+      while (at < lines.length && !(lines[at] ?? '').trimStart().startsWith(mark)) at += 1;
+      blocks.push({ type: 'code', language: fence[2] ?? '', text: lines.slice(from, at).join('\n') });
+      at += 1;
+    } else if (heading !== null) {
+      endParagraph();
+      blocks.push({ type: 'heading', level: heading[1]?.length ?? 1, spans: markdownSpans(heading[2] ?? '') });
+      at += 1;
+    } else if (RULE.test(line)) {
+      endParagraph();
+      blocks.push({ type: 'rule' });
+      at += 1;
+    } else if (QUOTE.test(line) && depth < DEEPEST) {
+      endParagraph();
+      const from = at;
+      while (at < lines.length && QUOTE.test(lines[at] ?? '')) at += 1;
+      blocks.push({ type: 'quote', blocks: markdownBlocks(lines.slice(from, at).map((quoted) => quoted.replace(QUOTE, '')).join('\n'), depth + 1) });
+    } else if (item !== null && depth < DEEPEST) {
+      endParagraph();
+      at = list(lines, at, blocks, depth);
+    } else if (line.includes('|') && TABLE_LINE.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-') && paragraph.length === 0 && cellsOf(line).length === cellsOf(lines[at + 1] ?? '').length) {
+      const head = cellsOf(line).map(markdownSpans);
+      const rows: Span[][][] = [];
+      at += 2;
+      while (at < lines.length && (lines[at] ?? '').includes('|')) {
+        const cells = cellsOf(lines[at] ?? '').map(markdownSpans);
+        rows.push(head.map((_, column) => cells[column] ?? []));
+        at += 1;
+      }
+      blocks.push({ type: 'table', head, rows });
+    } else {
+      paragraph.push(line);
+      at += 1;
+    }
+  }
+  endParagraph();
+  return blocks;
+}
+
+/** Takes the list that begins at line `from`; gives the line behind it. */
+function list(lines: readonly string[], from: number, blocks: Block[], depth: number): number {
+  const first = ITEM.exec(lines[from] ?? '');
+  const ordered = /\d/.test(first?.[2] ?? '');
+  const items: Block[][] = [];
+  let at = from;
+  while (at < lines.length) {
+    const match = ITEM.exec(lines[at] ?? '');
+    if (match === null || /\d/.test(match[2] ?? '') !== ordered || RULE.test(lines[at] ?? '')) break;
+    const indent = match[0].length;
+    const own = [(lines[at] ?? '').slice(indent)];
+    at += 1;
+    while (at < lines.length) {
+      const line = lines[at] ?? '';
+      const inside = line.startsWith(' '.repeat(Math.min(indent, 2)));
+      if (line.trim() === '' ? !/^\s{2,}\S/.test(lines[at + 1] ?? '') : !inside && (ITEM.test(line) || (lines[at - 1] ?? '').trim() === '' || HEADING.test(line) || FENCE.test(line))) break;
+      own.push(line.slice(Math.min(indent, line.length - line.trimStart().length)));
+      at += 1;
+    }
+    while (at < lines.length && (lines[at] ?? '').trim() === '' && ITEM.test(lines[at + 1] ?? '')) at += 1;
+    items.push(markdownBlocks(own.join('\n'), depth + 1));
+  }
+  blocks.push({ type: 'list', ordered, start: ordered ? Number.parseInt(first?.[2] ?? '1', 10) : 1, items });
+  return at;
+}
+
+function cellsOf(line: string): string[] {
+  return line.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+}
+
+/** Each alternative begins with another character, so nothing is tried twice. */
+const SPAN = /\\([\\`*_{}[\]()#+\-.!|~<>])|(`+)([\s\S]*?[^`])\2(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__(?!\w)|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|\[([^[\]]*)\]\((https?:\/\/[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g;
+/** A paragraph longer than this stays as it is written: looking for spans in it could take long. */
+const LONGEST = 20_000;
+
+export function markdownSpans(text: string): Span[] {
+  if (text.length > LONGEST) return [{ type: 'text', text }];
+  const spans: Span[] = [];
+  let at = 0;
+  for (const match of text.matchAll(SPAN)) {
+    if (match.index > at) spans.push({ type: 'text', text: text.slice(at, match.index) });
+    spans.push(spanOf(match));
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) spans.push({ type: 'text', text: text.slice(at) });
+  return spans;
+}
+
+function spanOf(match: RegExpExecArray): Span {
+  const [whole, escaped, , code, bold, bold2, struck, em, em2, name, url, bare] = match;
+  if (escaped !== undefined) return { type: 'text', text: escaped };
+  if (code !== undefined) return { type: 'code', text: code };
+  const strong = bold ?? bold2;
+  if (strong !== undefined) return { type: 'strong', spans: markdownSpans(strong) };
+  if (struck !== undefined) return { type: 'del', spans: markdownSpans(struck) };
+  const emphasis = em ?? em2;
+  if (emphasis !== undefined) return { type: 'em', spans: markdownSpans(emphasis) };
+  if (name !== undefined && url !== undefined) return { type: 'link', url, spans: [{ type: 'text', text: name === '' ? url : name }] };
+  return { type: 'link', url: bare ?? whole, spans: [{ type: 'text', text: bare ?? whole }] };
+}

@@ -1,0 +1,37 @@
+/** The attempts before and after this one: of its task first, then of the tasks around it. */
+import { counting } from '../../src/trace/outcome.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import type { TrajectoryData } from '../data/trajectoryData.ts';
+
+/** Rows of the task looked at last, so that the next attempt of it knows its neighbours at once. */
+let handedOn: readonly RolloutRow[] = [];
+
+/** Rollout of the attempt beside this one; undefined at the end of the batch. */
+export async function neighbour(data: TrajectoryData, distance: 1 | -1): Promise<string | undefined> {
+  const rows = data.attempts.length > 0 ? data.attempts : handedOn.some((row) => row.rollout === data.rollout) ? handedOn : [];
+  const own = rows.find((row) => row.rollout === data.rollout) ?? data.info?.row;
+  if (own === undefined) return undefined;
+  handedOn = rows;
+  const attempts = countingRows(rows);
+  const at = attempts.findIndex((row) => row.attempt === own.attempt);
+  return attempts[at + distance]?.rollout ?? otherTask(data, own, distance);
+}
+
+/** One row for each attempt, in order. */
+function countingRows(rows: readonly RolloutRow[]): RolloutRow[] {
+  const byAttempt = new Map<number, RolloutRow[]>();
+  for (const row of rows) byAttempt.set(row.attempt, [...(byAttempt.get(row.attempt) ?? []), row]);
+  return [...byAttempt.keys()].sort((a, b) => a - b).flatMap((attempt) => counting(byAttempt.get(attempt) ?? []) ?? []);
+}
+
+async function otherTask(data: TrajectoryData, own: RolloutRow, distance: 1 | -1): Promise<string | undefined> {
+  const index = own.task_index + distance;
+  if (index < 0) return undefined;
+  const { tasks } = await data.api.tasks(own.batch, { limit: 1, ...(index === 0 ? {} : { after: index - 1 }) });
+  const task = tasks[0];
+  if (task === undefined) return undefined;
+  const rows: RolloutRow[] = [];
+  for await (const row of data.api.allRollouts(own.batch, { task: task.id })) rows.push(row);
+  handedOn = rows;
+  return countingRows(rows).at(distance === 1 ? 0 : -1)?.rollout;
+}

@@ -1,0 +1,171 @@
+/** The time axis: when the model spoke, tools ran, the world changed. It shares the page's cursor. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Glyph } from '../../components/glyph.tsx';
+import { duration } from '../../format.ts';
+import { referenceOf } from '../reference.ts';
+import type { TrajectorySession } from '../session.ts';
+import { Lanes } from './lanes.ts';
+import { heightOf, itemAt, paint, readColours, SIZES, type Scene } from './paint.ts';
+import { panned, valueAt, within, xOf, zoomed, type Range } from './scale.ts';
+import './axis.css';
+
+const ZOOM = 1.2;
+/** Pixels a pointer moves before it is a drag. */
+const DRAG = 4;
+
+export interface AxisControl {
+  whole(): void;
+  step(): void;
+}
+
+export function TimeAxis({ session, control }: { readonly session: TrajectorySession; readonly control: { current: AxisControl | null } }) {
+  const element = useRef<HTMLCanvasElement>(null);
+  const lanes = useMemo(() => new Lanes(session.data.model), [session]);
+  const [width, setWidth] = useState(0);
+  const [chosen, setChosen] = useState<Range>();
+  const [dragged, setDragged] = useState<Range>();
+  lanes.advance();
+  const whole: Range = { from: lanes.model.timed ? 0 : 1, to: Math.max(lanes.model.timed ? 1 : 2, lanes.end) };
+  const range = chosen === undefined ? whole : within(chosen, whole);
+  const gutter = width > 640 ? 88 : 24;
+  const height = heightOf(lanes.lanes);
+  const selected = lanes.rangeOf(session.seq);
+
+  useLayoutEffect(() => {
+    const canvas = element.current;
+    if (canvas === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(canvas);
+    return () => observer.disconnect();
+  }, []);
+  const [theme, setTheme] = useState(0);
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTheme((version) => version + 1));
+    observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
+    return () => observer.disconnect();
+  }, []);
+  const colours = useMemo(() => (element.current === null ? undefined : readColours(element.current)), [theme, width > 0]);
+
+  control.current = {
+    whole: () => setChosen(undefined),
+    step: () => {
+      if (selected === undefined) return;
+      const margin = Math.max(1, (selected.to - selected.from) * 0.1);
+      setChosen({ from: selected.from - margin, to: selected.to + margin });
+    },
+  };
+  // The selected step stays in sight, and zoomed as it is.
+  useEffect(() => {
+    if (chosen === undefined || selected === undefined) return;
+    if (selected.to < range.from || selected.from > range.to) setChosen(panned(range, (selected.from + selected.to - range.from - range.to) / 2, whole));
+  }, [session.seq]);
+
+  const scene: Scene | undefined = width === 0 || colours === undefined ? undefined : { lanes, range, whole, selected, seq: session.seq, width, gutter, colours };
+  useLayoutEffect(() => {
+    const canvas = element.current;
+    const context = canvas?.getContext('2d');
+    if (canvas === null || context === null || context === undefined || scene === undefined) return;
+    const ratio = window.devicePixelRatio;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint(context, scene);
+    if (dragged !== undefined) {
+      const from = gutter + xOf(dragged.from, range, width - gutter);
+      const to = gutter + xOf(dragged.to, range, width - gutter);
+      context.strokeStyle = scene.colours.focus;
+      context.strokeRect(Math.min(from, to) + 0.5, SIZES.minimap + 0.5, Math.abs(to - from), height - SIZES.minimap - 1);
+    }
+  });
+
+  const placeOf = (event: MouseEvent): { x: number; y: number; value: number } => {
+    const box = element.current?.getBoundingClientRect();
+    const x = event.clientX - (box?.left ?? 0);
+    return { x, y: event.clientY - (box?.top ?? 0), value: valueAt(x - gutter, range, width - gutter) };
+  };
+  const onPointerDown = (event: PointerEvent): void => {
+    if (event.button !== 0) return;
+    const canvas = event.currentTarget as HTMLCanvasElement;
+    canvas.setPointerCapture(event.pointerId);
+    const start = placeOf(event);
+    const inMinimap = start.y < SIZES.minimap;
+    const wholeAt = (x: number): number => valueAt(x - gutter, whole, width - gutter);
+    const span = range.to - range.from;
+    // A handle of the frame, or all of it.
+    const near = (value: number): boolean => Math.abs(start.x - gutter - xOf(value, whole, width - gutter)) < 6;
+    const handle = !inMinimap || chosen === undefined ? undefined : near(range.from) ? 'from' : near(range.to) ? 'to' : undefined;
+    const onMove = (moved: PointerEvent): void => {
+      const { x, value } = placeOf(moved);
+      if (handle === 'from') setChosen(within({ from: Math.min(wholeAt(x), range.to - 1), to: range.to }, whole));
+      else if (handle === 'to') setChosen(within({ from: range.from, to: Math.max(wholeAt(x), range.from + 1) }, whole));
+      else if (inMinimap && chosen !== undefined) setChosen(within({ from: wholeAt(x) - span / 2, to: wholeAt(x) + span / 2 }, whole));
+      else if (Math.abs(x - start.x) > DRAG) setDragged({ from: start.value, to: value });
+    };
+    const onUp = (up: PointerEvent): void => {
+      canvas.removeEventListener('pointermove', onMove);
+      setDragged(undefined);
+      const { x, value } = placeOf(up);
+      if (inMinimap) return;
+      if (Math.abs(x - start.x) > DRAG) setChosen(within({ from: Math.min(start.value, value), to: Math.max(start.value, value) }, whole));
+      else select(start.x, start.y);
+    };
+    canvas.addEventListener('pointermove', onMove);
+    canvas.addEventListener('pointerup', onUp, { once: true });
+  };
+  const select = (x: number, y: number): void => {
+    const found = scene === undefined ? undefined : itemAt(scene, x, y);
+    const flag = y < SIZES.minimap + SIZES.clock + SIZES.flags ? lanes.steps.findLast((step) => step.from <= valueAt(x - gutter, range, width - gutter)) : undefined;
+    const seq = found?.seq ?? flag?.seq;
+    if (seq !== undefined) session.go(seq);
+  };
+  const onWheel = (event: WheelEvent): void => {
+    event.preventDefault();
+    const by = event.deltaY === 0 ? event.deltaX : event.deltaY;
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) setChosen(panned(range, ((range.to - range.from) * by) / 1000, whole));
+    else {
+      const next = zoomed(range, placeOf(event).value, by > 0 ? ZOOM : 1 / ZOOM, whole);
+      setChosen(next.to - next.from >= whole.to - whole.from ? undefined : next);
+    }
+  };
+  useEffect(() => {
+    const canvas = element.current;
+    canvas?.addEventListener('wheel', onWheel, { passive: false });
+    return () => canvas?.removeEventListener('wheel', onWheel);
+  });
+  const onHover = (event: PointerEvent): void => {
+    const { x, y } = placeOf(event);
+    const item = scene === undefined ? undefined : itemAt(scene, x, y);
+    const canvas = event.currentTarget as HTMLCanvasElement;
+    const title = item === undefined ? '' : `${item.label}${item.span === undefined || !lanes.model.timed ? '' : `, ${duration(lanes.endOf(item) - item.from)}`}`;
+    if (canvas.title !== title) canvas.title = title;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const moves: Readonly<Record<string, () => void>> = { ArrowRight: () => session.row(1), ArrowLeft: () => session.row(-1), Home: () => session.end('first'), End: () => session.end('last') };
+    const zooms: Readonly<Record<string, number>> = { '+': 1 / ZOOM, '-': ZOOM };
+    const factor = zooms[event.key];
+    const move = moves[event.key];
+    if (move === undefined && factor === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move?.();
+    if (factor !== undefined) setChosen(zoomed(range, selected?.from ?? (range.from + range.to) / 2, factor, whole));
+  };
+  const step = session.data.model.stepOf(session.seq)?.index ?? 0;
+  return (
+    <section class="axis" aria-label="Time axis">
+      <div class="axis-legend">
+        <span class="axis-sample is-queued" /> queued <span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating <span class="axis-sample is-tool" /> tool
+        <span class="axis-sign"><Glyph outcome="failed" /> error</span> <span class="axis-sign"><span class="axis-world">◆</span> world changed</span>
+        <span class="grow" />
+        {chosen !== undefined && lanes.model.timed && <span>{duration(range.to - range.from)} shown</span>}
+        <span class="axis-hint">drag to zoom, <kbd>0</kbd> whole, <kbd>Z</kbd> this step</span>
+      </div>
+      <div class="axis-keys" role="slider" tabIndex={0} aria-label="Position in time" aria-valuemin={1} aria-valuemax={Math.max(1, session.data.model.last)} aria-valuenow={Math.max(1, session.seq)} aria-valuetext={`step ${step}, ${referenceOf(session)}`} onKeyDown={onKeyDown}>
+        <canvas ref={element} class="axis-canvas" style={{ height: `${height}px` }} aria-hidden="true" onPointerDown={onPointerDown} onPointerMove={onHover} onDblClick={() => setChosen(undefined)} />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,11 @@
+/** What can be done with a value that is shown: copied, opened as a document. */
+import { useMemo } from 'preact/hooks';
+import type { ValueViewProps } from '../../values/valueView.tsx';
+import type { TrajectoryView } from '../view.ts';
+
+export function useValueActions(view: TrajectoryView): Pick<ValueViewProps, 'onCopy' | 'onDocument'> {
+  return useMemo(() => ({
+    onCopy: (text: string) => view.act({ do: 'copy', text }),
+    ...(view.host.kind === 'vscode' ? { onDocument: (title: string, text: string, language: string) => view.act({ do: 'document', title, text, language }) } : {}),
+  }), [view]);
+}

@@ -1,0 +1,163 @@
+/** What was asked and what it gave: of a tool call, a model call, a message, or any other event. */
+import { useState } from 'preact/hooks';
+import type { Json } from '../../../src/common/json.ts';
+import { previousCall } from '../../../src/trace/calls.ts';
+import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
+import { textOf } from '../../../src/trace/model/messages.ts';
+import { Checkbox } from '../../components/controls.tsx';
+import { ActionLink } from '../../components/link.tsx';
+import { PlainText } from '../../text/plain.tsx';
+import { Markdown } from '../../text/markdown.tsx';
+import { Ansi } from '../../text/ansi.tsx';
+import { ValueView } from '../../values/valueView.tsx';
+import type { TrajectoryView } from '../view.ts';
+import { ErrorView } from './errorView.tsx';
+import { Fields } from './fields.tsx';
+import { MessageBody } from './messageBody.tsx';
+import { useValueActions } from './actions.ts';
+import type { Subject } from './subject.ts';
+import { WorldRows } from './worldRows.tsx';
+
+export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
+  switch (subject.kind) {
+    case 'tool':
+      return <ToolCall view={view} span={subject.span} said={subject.step?.model} />;
+    case 'model':
+      return <ModelCall view={view} span={subject.span} />;
+    case 'message':
+      return <div class="detail-section"><MessageBody view={view} entry={subject.entry} /></div>;
+    case 'agent':
+    case 'world':
+      return (
+        <>
+          <Fields data={subject.span.start.data} title={subject.kind === 'agent' ? 'Agent' : 'World'} />
+          {subject.span.end !== undefined && <Fields data={subject.span.end.data} title="End" />}
+          {subject.span.end?.data.error !== undefined && <ErrorView view={view} error={subject.span.end.data.error} />}
+        </>
+      );
+    case 'event':
+      return <OtherEvent view={view} subject={subject} />;
+  }
+}
+
+function ToolCall({ view, span, said }: { readonly view: TrajectoryView; readonly span: ToolSpan; readonly said: ModelSpan | undefined }) {
+  const { model, blobs } = view.data;
+  const actions = useValueActions(view);
+  const [compare, setCompare] = useState(true);
+  const before = previousCall(model, span);
+  const against = compare ? before : undefined;
+  const asked = model.argumentsOf(span);
+  const result = model.resultOf(span);
+  const error = span.end?.data.error;
+  const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
+  const aside = error !== undefined || changes.length > 0;
+  return (
+    <div class={aside ? 'detail-columns' : undefined}>
+      <div class="detail-column">
+        <ValueView title="Arguments" value={asked.value} against={against === undefined ? undefined : model.argumentsOf(against).value} blobs={blobs} {...actions}>
+          {asked.edited && <span class="mark">edited</span>}
+          {before !== undefined && (
+            <span class="compare">
+              <Checkbox label={`against step ${before.step}`} checked={compare} onChange={setCompare} />
+              <ActionLink label="go there" onClick={() => view.go(before.seq)} />
+            </span>
+          )}
+        </ValueView>
+        {span.start.data.raw !== undefined && <ValueView title="As the model wrote it" value={span.start.data.raw} blobs={blobs} {...actions} />}
+        {result === undefined
+          ? <NoResult open={span.end === undefined} failed={error !== undefined} />
+          : (
+            <ValueView title="Result" value={result.value} against={against === undefined ? undefined : resultValue(view, against)} blobs={blobs} {...actions}>
+              {result.edited && <span class="mark">edited</span>}
+              {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
+              {span.end?.data.cut !== undefined && <span class="dim">{span.end.data.cut} bytes more were cut</span>}
+            </ValueView>
+          )}
+        {said !== undefined && <Said view={view} span={said} />}
+      </div>
+      {aside && (
+        <div class="detail-column">
+          {error !== undefined && <ErrorView view={view} error={error} />}
+          {changes.length > 0 && (
+            <section class="detail-section" aria-label="World">
+              <header class="section-head"><h3>World</h3><span class="dim">{changes.length} {changes.length === 1 ? 'row' : 'rows'} changed</span></header>
+              <WorldRows changes={changes} />
+              {error !== undefined && <p class="remark">Changed although the call failed.</p>}
+            </section>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function resultValue(view: TrajectoryView, span: ToolSpan): Json | undefined {
+  return view.data.model.resultOf(span)?.value;
+}
+
+function NoResult({ open, failed }: { readonly open: boolean; readonly failed: boolean }) {
+  return (
+    <section class="value" aria-label="Result">
+      <header class="section-head"><h3>Result</h3></header>
+      <p class="value-empty dim">{open ? 'The call has not ended yet.' : failed ? 'None: the call failed.' : 'The recording does not tell it.'}</p>
+    </section>
+  );
+}
+
+/** What the model wrote beside its calls. */
+function Said({ view, span }: { readonly view: TrajectoryView; readonly span: ModelSpan }) {
+  const m = span.end?.data.m;
+  const entry = m === undefined ? undefined : view.data.model.message(m);
+  if (entry === undefined) return null;
+  const text = textOf(entry.event.data.parts) || textOf(entry.event.data.parts, 'reasoning');
+  if (text.trim() === '') return null;
+  return (
+    <section class="detail-section" aria-label="What the model said">
+      <header class="section-head"><h3>What the model said</h3><span class="grow" /><ActionLink label={`message ${entry.m}`} onClick={() => view.go(entry.event.seq)} /></header>
+      <div class="prose dim"><Markdown text={text} onLink={(url) => view.act({ do: 'external', url })} /></div>
+    </section>
+  );
+}
+
+function ModelCall({ view, span }: { readonly view: TrajectoryView; readonly span: ModelSpan }) {
+  const { model } = view.data;
+  const end = span.end?.data;
+  const entry = end?.m === undefined ? undefined : model.message(end.m);
+  const live = span.end === undefined ? view.data.liveText(span.seq) : undefined;
+  return (
+    <>
+      {entry !== undefined && <div class="detail-section"><MessageBody view={view} entry={entry} /></div>}
+      {span.end === undefined && (
+        <section class="detail-section" aria-label="Live text">
+          <header class="section-head"><h3>Being written</h3></header>
+          <div class="prose" aria-live="off">{live === undefined || live === '' ? <span class="dim">Waiting for the first token.</span> : <PlainText text={live} wrap />}</div>
+        </section>
+      )}
+      {end?.error !== undefined && <ErrorView view={view} error={end.error} />}
+      {end !== undefined && <Fields title="Answer" data={withoutKeys(end, ['error', 'tokens', 'm', 'ms'])} />}
+      <Fields title="Request" data={withoutKeys(span.start.data, ['context', 'step'])} />
+    </>
+  );
+}
+
+function OtherEvent({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'event' }> }) {
+  const { event } = subject;
+  const actions = useValueActions(view);
+  if ('unknown' in event) return <ValueView title={event.kind} value={event.data as Json} blobs={view.data.blobs} {...actions} />;
+  if (event.kind === 'log' && typeof event.data.text === 'string') {
+    return <section class="detail-section" aria-label="Log"><header class="section-head"><h3>Log</h3><span class="dim">{event.data.stream}</span></header><div class="prose code"><Ansi text={event.data.text} /></div></section>;
+  }
+  if (event.kind === 'world.diff') return <section class="detail-section" aria-label="World"><WorldRows changes={event.data.changes} /></section>;
+  const error = 'error' in event.data ? event.data.error : undefined;
+  return (
+    <>
+      {error !== undefined && <ErrorView view={view} error={error} />}
+      {event.kind === 'rollout.end' && <ValueView title="Answer" value={event.data.answer} blobs={view.data.blobs} {...actions} />}
+      <Fields title={event.kind} data={withoutKeys(event.data, ['error', 'answer'])} />
+    </>
+  );
+}
+
+function withoutKeys(data: object, keys: readonly string[]): object {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => !keys.includes(key)));
+}

@@ -1,0 +1,52 @@
+/** The right side of the trajectory page: all about the event the cursor is on. */
+import { useEffect, useRef } from 'preact/hooks';
+import { EmptyState } from '../../components/emptyState.tsx';
+import { TabPanel, Tabs } from '../../components/tabs.tsx';
+import { useChanges } from '../../data/observe.ts';
+import { TABS, type Tab, type TrajectoryView } from '../view.ts';
+import { CallTab } from './callTab.tsx';
+import { DetailHead } from './detailHead.tsx';
+import { MessagesTab } from './messagesTab.tsx';
+import { RawTab } from './rawTab.tsx';
+import { modelCallOf, subjectAt, type Subject } from './subject.ts';
+import { TimingTab } from './timingTab.tsx';
+import { TokensTab } from './tokensTab.tsx';
+import { WorldTab } from './worldTab.tsx';
+import './detail.css';
+
+const NAMES: Readonly<Record<Tab, string>> = { call: 'Call', messages: 'Messages', world: 'World', tokens: 'Tokens', timing: 'Timing', raw: 'Raw' };
+const PANELS = { call: CallTab, messages: MessagesTab, world: WorldTab, tokens: TokensTab, timing: TimingTab, raw: RawTab } as const;
+
+export function Detail({ view }: { readonly view: TrajectoryView }) {
+  useChanges(view.changed);
+  useChanges(view.data.changed);
+  const scroller = useRef<HTMLDivElement>(null);
+  // Another subject begins at its top; the same one stays where it was read.
+  useEffect(() => {
+    if (scroller.current !== null) scroller.current.scrollTop = 0;
+  }, [view.seq, view.tab]);
+  const subject = subjectAt(view.data.model, view.seq);
+  if (subject === undefined) return <EmptyState icon="list-selection" title="Nothing selected" text="Select a step or a call to see what was asked and what it gave." />;
+  const Panel = PANELS[view.tab];
+  return (
+    <section class="detail" aria-label="Detail">
+      <DetailHead view={view} subject={subject} />
+      <Tabs label="Detail" tabs={TABS.map((id) => ({ id, label: NAMES[id], ...badgeOf(view, subject, id) }))} selected={view.tab} onSelect={(id) => view.show(TABS.find((tab) => tab === id) ?? 'call')} />
+      <TabPanel id={view.tab} label={NAMES[view.tab]}>
+        <div class="detail-body" ref={scroller} tabIndex={0}><Panel view={view} subject={subject} /></div>
+      </TabPanel>
+    </section>
+  );
+}
+
+function badgeOf(view: TrajectoryView, subject: Subject, tab: Tab): { badge?: string } {
+  if (tab === 'world' && subject.kind === 'tool') {
+    const rows = view.data.model.diffsOf(subject.span.seq).reduce((sum, diff) => sum + diff.data.changes.length, 0);
+    return rows === 0 ? {} : { badge: String(rows) };
+  }
+  if (tab === 'tokens') {
+    const tokens = modelCallOf(subject)?.end?.data.usage?.output_tokens;
+    return tokens === undefined ? {} : { badge: String(tokens) };
+  }
+  return {};
+}

@@ -1,0 +1,82 @@
+/** What is selected, how it went, and the same tool's other calls. */
+import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
+import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import type { Outcome } from '../../../src/trace/outcome.ts';
+import { Button } from '../../components/controls.tsx';
+import { Glyph } from '../../components/glyph.tsx';
+import { duration } from '../../format.ts';
+import type { TrajectoryView } from '../view.ts';
+import type { Subject } from './subject.ts';
+
+export function DetailHead({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
+  const { model } = view.data;
+  const { name, place, outcome, words, ms, marks } = headOf(model, subject);
+  return (
+    <header class="detail-head">
+      <h2 title={name}>{name}</h2>
+      {place !== '' && <span class="dim">{place}</span>}
+      {outcome !== undefined && <span class="detail-outcome"><Glyph outcome={outcome} /> {words}</span>}
+      {ms !== undefined && <span>{duration(ms)}</span>}
+      {marks.map((mark) => <span key={mark} class="mark">{mark}</span>)}
+      <span class="grow" />
+      {subject.kind === 'tool' && <OtherCalls view={view} subject={subject} />}
+    </header>
+  );
+}
+
+function OtherCalls({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'tool' }> }) {
+  const { model } = view.data;
+  const { name } = subject.span.start.data;
+  const count = callsOf(model, name).length;
+  if (count < 2) return null;
+  const before = previousCall(model, subject.span);
+  const after = nextCall(model, subject.span);
+  return (
+    <span class="other-calls">
+      <Button kind="icon" icon="chevron-left" label={`Previous call of ${name}`} disabled={before === undefined} onClick={() => { if (before !== undefined) view.go(before.seq); }} />
+      <span class="dim" title={`calls of ${name}`}>{callNumber(model, subject.span)}/{count}</span>
+      <Button kind="icon" icon="chevron-right" label={`Next call of ${name}`} disabled={after === undefined} onClick={() => { if (after !== undefined) view.go(after.seq); }} />
+    </span>
+  );
+}
+
+interface Head {
+  readonly name: string;
+  readonly place: string;
+  readonly outcome?: Outcome;
+  readonly words?: string;
+  readonly ms?: number | undefined;
+  readonly marks: readonly string[];
+}
+
+export function headOf(model: TrajectoryModel, subject: Subject): Head {
+  const step = subject.step === undefined || subject.step.index === 0 ? '' : `step ${subject.step.index}`;
+  switch (subject.kind) {
+    case 'tool': {
+      const { span } = subject;
+      const siblings = subject.step?.tools ?? [];
+      const place = siblings.length < 2 ? step : `${step}, call ${siblings.indexOf(span) + 1} of ${siblings.length}`;
+      const edited = model.argumentsOf(span).edited;
+      return { name: span.start.data.name, place, ...ending(span.end?.data), ms: span.end?.data.ms, marks: [span.start.data.effect, ...sourceMark(span.end?.data.source), ...(edited ? ['edited'] : [])] };
+    }
+    case 'model':
+      return { name: subject.span.start.data.model ?? 'model', place: step, ...ending(subject.span.end?.data), ms: subject.span.end?.data.ms, marks: sourceMark(subject.span.end?.data.source) };
+    case 'agent':
+      return { name: subject.span.agent, place: step, ...ending(subject.span.end?.data), ms: subject.span.end?.data.ms, marks: [subject.span.start.data.how] };
+    case 'world':
+      return { name: subject.span.start.data.world, place: 'world', ms: subject.span.end?.data.ms, marks: [subject.span.start.data.kind] };
+    case 'message':
+      return { name: `${subject.entry.event.data.role} message`, place: `${step === '' ? '' : `${step}, `}message ${subject.entry.m}`, marks: subject.entry.event.data.origin === 'edited' ? ['edited'] : [] };
+    case 'event':
+      return { name: subject.event.kind, place: `event ${subject.event.seq}`, marks: [] };
+  }
+}
+
+function ending(end: { readonly status: 'ok' | 'error'; readonly error?: { readonly class: string } | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {
+  if (end === undefined) return { outcome: 'running', words: 'running' };
+  return end.status === 'ok' ? { outcome: 'passed', words: 'ok' } : { outcome: 'failed', words: end.error?.class ?? 'error' };
+}
+
+function sourceMark(source: string | undefined): string[] {
+  return source === undefined || source === 'live' ? [] : [source];
+}

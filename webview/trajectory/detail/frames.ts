@@ -1,0 +1,26 @@
+/** The stack of an error as frames: those of the user's files are places to go to, the others are counted. */
+import type { Place, TraceError } from '../../../src/trace/schema.ts';
+
+export interface Frame {
+  readonly name: string | undefined;
+  readonly place: Place;
+}
+
+const FRAME = /^\s*at (?:(.+?) \()?(?:file:\/\/)?(.+?):(\d+):(\d+)\)?$/;
+/** Frames of Node, of libraries and of the runtime around the tool. */
+const FOREIGN = /^node:|node_modules|<anonymous>|toolThread\.mjs|\/chunks\//;
+
+/** In the order of the stack; where the stack names none, the place of the error alone. */
+export function framesOf(error: TraceError): { readonly frames: readonly Frame[]; readonly hidden: number } {
+  const frames: Frame[] = [];
+  let hidden = 0;
+  for (const line of (error.stack ?? '').split('\n')) {
+    const match = FRAME.exec(line);
+    if (match === null) continue;
+    const [, name, file = '', row, column] = match;
+    if (FOREIGN.test(file)) hidden += 1;
+    else frames.push({ name, place: { file, line: Number(row), column: Number(column) } });
+  }
+  if (frames.length === 0 && error.place !== undefined) frames.push({ name: undefined, place: error.place });
+  return { frames, hidden };
+}

@@ -1,0 +1,77 @@
+/** The context: what the model was told at this step, or all that was said so far. */
+import { useMemo, useState } from 'preact/hooks';
+import { stateAt } from '../../../src/trace/fold.ts';
+import type { MessageEntry } from '../../../src/trace/model/messages.ts';
+import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import { partsText } from '../../../src/trace/text/values.ts';
+import { Button, Dropdown } from '../../components/controls.tsx';
+import { Icon } from '../../components/icon.tsx';
+import type { TrajectoryView } from '../view.ts';
+import { MessageBody } from './messageBody.tsx';
+import { modelCallOf, type Subject } from './subject.ts';
+
+const AT_FIRST = 60;
+const ICONS = { system: 'gear', user: 'person', assistant: 'hubot', tool: 'tools' } as const;
+
+export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
+  const { model } = view.data;
+  const [all, setAll] = useState(false);
+  const [limit, setLimit] = useState(AT_FIRST);
+  const call = modelCallOf(subject);
+  const at = call?.end?.seq ?? view.seq;
+  const entries = useMemo(() => (all ? model.messages.filter((entry) => entry.event.seq <= at) : stateAt(model, at, call?.agent).messages), [model, all, at, call, view.data.ended]);
+  const known = useMemo(() => seenBefore(model, call?.seq), [model, call]);
+  const shown = entries.slice(-limit);
+  const fresh = entries.filter((entry) => !known.has(entry.m)).length;
+  return (
+    <div class="messages">
+      <div class="panel-tools">
+        <Dropdown label="Messages shown" value={all ? 'all' : 'context'} options={[{ value: 'context', text: 'what this step saw' }, { value: 'all', text: 'all so far' }]} onChange={(value) => setAll(value === 'all')} />
+        <span class="dim">{entries.length} {entries.length === 1 ? 'message' : 'messages'}{!all && `, ${fresh} new in this step`}</span>
+      </div>
+      {entries.length > shown.length && <div class="panel-tools"><Button kind="secondary" label={`Show ${entries.length - shown.length} earlier`} onClick={() => setLimit(entries.length)} /></div>}
+      {shown.map((entry) => <Message key={entry.event.seq} view={view} entry={entry} fresh={!known.has(entry.m)} />)}
+      {entries.length === 0 && <p class="value-empty dim">Nothing was said up to here.</p>}
+    </div>
+  );
+}
+
+function Message({ view, entry, fresh }: { readonly view: TrajectoryView; readonly entry: MessageEntry; readonly fresh: boolean }) {
+  const { role, parts, origin, from, to } = entry.event.data;
+  const [open, setOpen] = useState(role !== 'system' && fresh);
+  return (
+    <article class={`message${fresh ? ' is-new' : ''}`} aria-label={`Message ${entry.m}, ${role}`}>
+      <button type="button" class="message-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? 'chevron-down' : 'chevron-right'} />
+        <Icon name={ICONS[role]} />
+        <strong>{entry.event.agent !== undefined && role === 'assistant' ? entry.event.agent : role}</strong>
+        {origin !== 'given' && origin !== 'sampled' && origin !== 'tool' && <span class="mark">{origin}</span>}
+        {(from !== undefined || to !== undefined) && <span class="dim">{from ?? ''} → {to ?? ''}</span>}
+        {!open && <span class="message-preview dim">{preview(parts)}</span>}
+        <span class="grow" />
+        <span class="dim">{entry.m}</span>
+      </button>
+      {open && <div class="message-body"><MessageBody view={view} entry={entry} /></div>}
+    </article>
+  );
+}
+
+function preview(parts: MessageEntry['event']['data']['parts']): string {
+  const text = partsText(parts);
+  const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.name] : []));
+  return (text === '' ? calls.join(', ') : text).slice(0, 200).replaceAll('\n', ' ');
+}
+
+/** Ordinals of what the agent's call before this one had in its context or said. */
+function seenBefore(model: TrajectoryModel, seq: number | undefined): ReadonlySet<number> {
+  const call = seq === undefined ? undefined : model.span(seq);
+  if (call?.kind !== 'model') return new Set();
+  const starts = model.agent(call.agent)?.modelStarts ?? [];
+  const before = starts[starts.indexOf(call.seq) - 1];
+  const earlier = before === undefined ? undefined : model.span(before);
+  if (earlier?.kind !== 'model') return new Set();
+  const seen = new Set<number>();
+  for (const [first, last] of earlier.start.data.context) for (let m = first; m <= last; m++) seen.add(m);
+  if (earlier.end?.data.m !== undefined) seen.add(earlier.end.data.m);
+  return seen;
+}

@@ -1,0 +1,58 @@
+/** Where the time of a step went, as bars one below the other. */
+import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
+import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import type { Step } from '../../../src/trace/model/step.ts';
+
+export interface TimeBar {
+  readonly name: string;
+  readonly kind: 'step' | 'model' | 'queued' | 'waiting' | 'prefill' | 'generating' | 'tool' | 'error' | 'held';
+  readonly depth: number;
+  /** ms from the beginning of the step. */
+  readonly from: number;
+  readonly ms: number;
+  /** It has not ended; `ms` is the time so far. */
+  readonly open: boolean;
+  /** seq of what it stands for. */
+  readonly seq?: number;
+}
+
+/** Empty where the stream has no times. `now`: the newest time known, for what has not ended. */
+export function timeBars(model: TrajectoryModel, step: Step, now: number): TimeBar[] {
+  if (!model.timed || step.model === undefined) return [];
+  const start = step.model.start.at;
+  const bars: TimeBar[] = [...modelBars(step.model, now)];
+  for (const tool of step.tools) bars.push(toolBar(tool, start, now));
+  for (const span of [step.model, ...step.tools]) {
+    for (const hold of model.holdsOf(span.seq)) {
+      const ms = hold.release?.data.held_ms ?? Math.max(0, now - hold.event.at);
+      bars.push({ name: `held (${hold.event.data.why})`, kind: 'held', depth: 1, from: hold.event.at - start, ms, open: hold.release === undefined, seq: hold.event.seq });
+    }
+  }
+  const whole = bars.reduce((most, bar) => Math.max(most, bar.from + bar.ms), 0);
+  return [{ name: `step ${step.index}`, kind: 'step', depth: 0, from: 0, ms: whole, open: bars.some((bar) => bar.open) }, ...bars];
+}
+
+function modelBars(span: ModelSpan, now: number): TimeBar[] {
+  const end = span.end?.data;
+  const ms = end?.ms ?? Math.max(0, (span.end?.at ?? now) - span.start.at);
+  const bars: TimeBar[] = [{ name: 'model', kind: 'model', depth: 1, from: 0, ms, open: end === undefined, seq: span.seq }];
+  if (end === undefined) return bars;
+  const { queue_ms: queued, first_ms: first, usage } = end;
+  const generated = usage?.output_tokens;
+  if (queued !== undefined) bars.push({ name: 'queued in the model server', kind: 'queued', depth: 2, from: 0, ms: queued, open: false });
+  if (first !== undefined) {
+    const before = queued ?? 0;
+    const cached = usage?.cached_tokens;
+    const prompt = usage === undefined ? '' : `, ${cached === undefined ? usage.input_tokens : `${usage.input_tokens - cached} of ${usage.input_tokens}`} tokens`;
+    bars.push({ name: queued === undefined ? 'until the first token' : `prefill${prompt}`, kind: queued === undefined ? 'waiting' : 'prefill', depth: 2, from: before, ms: Math.max(0, first - before), open: false });
+    const rest = Math.max(0, ms - first);
+    const speed = generated === undefined || rest === 0 ? '' : `, ${generated} tokens, ${Math.round(generated / (rest / 1000))}/s`;
+    bars.push({ name: `generating${speed}`, kind: 'generating', depth: 2, from: first, ms: rest, open: false });
+  }
+  return bars;
+}
+
+function toolBar(span: ToolSpan, start: number, now: number): TimeBar {
+  const ms = span.end?.data.ms ?? Math.max(0, (span.end?.at ?? now) - span.start.at);
+  return { name: span.start.data.name, kind: span.end?.data.status === 'error' ? 'error' : 'tool', depth: 1, from: span.start.at - start, ms, open: span.end === undefined, seq: span.seq };
+}

@@ -1,0 +1,86 @@
+/** Whose trajectory this is, what it was worth, and the buttons that move through it. */
+import { Button } from '../../components/controls.tsx';
+import { Glyph } from '../../components/glyph.tsx';
+import { ActionLink } from '../../components/link.tsx';
+import { MenuButton } from '../../components/menu.tsx';
+import { Quantity } from '../../components/quantity.tsx';
+import { compact, count, duration } from '../../format.ts';
+import { outcomeOf } from '../../../src/trace/outcome.ts';
+import type { PageVerb } from '../../../src/protocol/page.ts';
+import { referenceOf } from '../reference.ts';
+import type { TrajectorySession } from '../session.ts';
+import './head.css';
+
+export interface HeadProps {
+  readonly session: TrajectorySession;
+  readonly can: ReadonlySet<PageVerb>;
+  readonly onAttempt: (distance: 1 | -1) => void;
+  readonly onSearch: () => void;
+  readonly onKeys: () => void;
+  readonly onBookmark: () => void;
+  readonly onNote: () => void;
+}
+
+export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBookmark, onNote }: HeadProps) {
+  const { data } = session;
+  const { row } = data.info ?? {};
+  const end = data.model.end?.data;
+  const totals = end?.totals;
+  const usage = data.model.usageAt();
+  const steps = totals?.steps ?? data.model.steps.length - 1;
+  const tokens = (totals?.input_tokens ?? usage.input_tokens) + (totals?.output_tokens ?? usage.output_tokens);
+  const ms = totals?.ms ?? row?.progress.ms;
+  const cost = totals?.cost;
+  const shown = attemptRow(session);
+  const [batch, definition] = [data.batch, data.definition];
+  return (
+    <header class="trajectory-head">
+      <div class="head-names">
+        {shown !== undefined && <Glyph outcome={outcomeOf(shown)} title={outcomeOf(shown)} />}
+        <h1 title={row?.task}>{row?.task ?? 'Trajectory'}</h1>
+        {row !== undefined && (
+          <span class="head-attempt">
+            <Button kind="icon" icon="chevron-left" label="Previous attempt" title="Previous attempt ([)" onClick={() => onAttempt(-1)} />
+            <span>attempt <b>{row.attempt}</b>{batch !== undefined && <span class="dim">/{batch.attempts}</span>}{row.try > 1 && <span class="dim">, try {row.try}</span>}</span>
+            <Button kind="icon" icon="chevron-right" label="Next attempt" title="Next attempt (])" onClick={() => onAttempt(1)} />
+          </span>
+        )}
+      </div>
+      <div class="head-numbers">
+        {end !== undefined && <span class="quantity"><span class="dim">reward</span> <b>{end.reward ?? 'none'}</b></span>}
+        <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />
+        {ms !== undefined && <b>{duration(ms)}</b>}
+        {tokens > 0 && <Quantity value={compact(tokens)} unit="tokens" />}
+        {cost !== undefined && <Quantity value={cost.toFixed(cost < 0.1 ? 4 : 2)} unit="cost" />}
+      </div>
+      <div class="head-moves" role="group" aria-label="Move">
+        <Button kind="icon" icon="debug-reverse-continue" label="First" title="First (Home)" onClick={() => session.end('first')} />
+        <Button kind="icon" icon="debug-step-back" label="Previous step" title="Previous step (Shift+K)" onClick={() => session.step(-1)} />
+        <Button kind="icon" icon="debug-step-over" label="Next step" title="Next step (Shift+J)" onClick={() => session.step(1)} />
+        <Button kind="icon" icon="debug-continue" label="Last" title="Last (End)" onClick={() => session.end('last')} />
+        {!data.ended && data.loading === 'head' && <Button kind="secondary" icon={session.following ? 'circle-filled' : 'eye'} label={session.following ? 'live' : 'follow'} title="Follow what is still running (.)" pressed={session.following} onClick={() => session.follow(!session.following)} />}
+      </div>
+      <span class="grow" />
+      <div class="head-actions">
+        {batch !== undefined && can.has('open') && <ActionLink label={batch.name} title="Open the batch" onClick={() => session.act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
+        {definition !== undefined && <code class="head-revision" title={`${definition.agentFile}, ${definition.model}`}>{definition.agent}@{definition.revision}</code>}
+        {!session.readOnly && <Button kind="icon" icon="bookmark" label="Bookmark" title="Bookmark (M)" pressed={data.notes.bookmarked(data.rollout, session.seq)} onClick={onBookmark} />}
+        <Button kind="icon" icon="search" label="Search" title="Search everything (/)" onClick={onSearch} />
+        <MenuButton label="More" icon="ellipsis" entries={[
+          { label: 'Copy reference', keys: 'Y', onClick: () => session.act({ do: 'copy', text: referenceOf(session) }) },
+          ...(can.has('link') ? [{ label: 'Copy link', onClick: () => session.act({ do: 'link', place: { page: 'trajectory', rollout: data.rollout, seq: session.seq } }) }] : []),
+          { label: 'Copy events as JSON', onClick: () => session.act({ do: 'copy', text: JSON.stringify(data.model.events, null, 1) }) },
+          ...(session.readOnly ? [] : [{ label: 'Note …', keys: 'N', onClick: onNote }]),
+          ...(can.has('save') ? [{ label: 'Save as HTML …', onClick: () => session.act({ do: 'save', place: { page: 'trajectory', rollout: data.rollout } }) }] : []),
+          { label: 'Keys', keys: '?', onClick: onKeys },
+        ]} />
+      </div>
+    </header>
+  );
+}
+
+/** The row as it is now, not as it was when the page was opened. */
+function attemptRow(session: TrajectorySession): Parameters<typeof outcomeOf>[0] | undefined {
+  const { data } = session;
+  return data.attempts.find((row) => row.rollout === data.rollout) ?? data.info?.row;
+}

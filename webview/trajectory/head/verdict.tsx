@@ -1,0 +1,22 @@
+/** Why, in one line: what the scorer said, the first error, what else is particular about this rollout. */
+import { Glyph } from '../../components/glyph.tsx';
+import { ActionLink } from '../../components/link.tsx';
+import { failure } from '../../../src/trace/cursor.ts';
+import type { TrajectorySession } from '../session.ts';
+
+export function Verdict({ session }: { readonly session: TrajectorySession }) {
+  const { data } = session;
+  const { model } = data;
+  const score = model.scores.at(-1)?.data;
+  const end = model.end?.data;
+  const first = failure(model, 0, 1);
+  const fork = model.start?.data.fork;
+  const parts: preact.ComponentChild[] = [];
+  if (end?.error !== undefined) parts.push(<span key="end"><Glyph outcome={end.status === 'truncated' ? 'truncated' : end.status === 'infrastructure' ? 'infrastructure' : 'failed'} /> {end.error.class}: {end.error.message}</span>);
+  if (score !== undefined) parts.push(<span key="score"><Glyph outcome={score.passed === true ? 'passed' : score.passed === false ? 'failed' : 'unscored'} /> <span class="dim">{score.scorer}</span> {score.explanation ?? (score.value === null ? 'cannot be scored' : score.value)}</span>);
+  if (first !== undefined) parts.push(<span key="error"><span class="dim">first error</span> <ActionLink label={`step ${model.stepOf(first)?.index ?? 0}`} onClick={() => session.go(first)} /></span>);
+  if (end?.touched === true) parts.push(<span key="touched" class="mark" title="Edited while it ran: left out of statistics">touched</span>);
+  if (fork !== undefined) parts.push(<span key="fork"><span class="dim">fork of</span> <ActionLink label={fork.rollout} onClick={() => session.act({ do: 'open', place: { page: 'trajectory', rollout: fork.rollout, seq: fork.seq } })} /></span>);
+  if (!model.timed) parts.push(<span key="times" class="mark" title="Imported from a source without times: the axis shows order">no times</span>);
+  return parts.length === 0 ? null : <div class="verdict">{parts}</div>;
+}

@@ -1,0 +1,65 @@
+/** The keys of the trajectory page, as they are shown and as they are bound. */
+import type { KeyGroup } from '../components/keysOverlay.tsx';
+import type { Bindings } from '../keys.ts';
+import { referenceOf } from './reference.ts';
+import type { TrajectorySession } from './session.ts';
+import { TABS } from './view.ts';
+
+export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
+  { title: 'Move', keys: [
+    { keys: 'J / K', does: 'next, previous row' },
+    { keys: 'Shift+J / Shift+K', does: 'next, previous step' },
+    { keys: 'L / H', does: 'into, out of a step' },
+    { keys: 'Home / End', does: 'first, last' },
+    { keys: '[ / ]', does: 'previous, next attempt' },
+    { keys: 'Alt+← / Alt+→', does: 'where the cursor was before' },
+  ] },
+  { title: 'Find', keys: [
+    { keys: 'E / Shift+E', does: 'next, previous error' },
+    { keys: 'T', does: 'next call of this tool' },
+    { keys: 'D', does: 'next difference' },
+    { keys: '/', does: 'search; Enter for the next match' },
+    { keys: 'F3 / Shift+F3', does: 'next, previous match' },
+  ] },
+  { title: 'Look', keys: [
+    { keys: '1 … 6', does: 'Call, Messages, World, Tokens, Timing, Raw' },
+    { keys: '0 / Z', does: 'the whole time, this step' },
+    { keys: '.', does: 'follow what is still running' },
+  ] },
+  { title: 'Keep', keys: [
+    { keys: 'M', does: 'bookmark' },
+    { keys: 'N', does: 'note' },
+    { keys: 'Y', does: 'copy the reference' },
+    { keys: 'O', does: 'open the batch' },
+    { keys: '?', does: 'these keys' },
+  ] },
+];
+
+export interface PageDoes {
+  readonly attempt: (distance: 1 | -1) => void;
+  readonly search: () => void;
+  readonly keys: () => void;
+  readonly bookmark: () => void;
+  readonly note: () => void;
+  readonly axis: { whole(): void; step(): void } | null;
+}
+
+export function trajectoryBindings(session: TrajectorySession, page: PageDoes): Bindings {
+  const tabs = Object.fromEntries(TABS.map((tab, index): [string, () => void] => [String(index + 1), () => session.show(tab)]));
+  return {
+    ...tabs,
+    'j': () => session.row(1), 'k': () => session.row(-1), 'ArrowDown': () => session.row(1), 'ArrowUp': () => session.row(-1),
+    'shift+j': () => session.step(1), 'shift+k': () => session.step(-1),
+    'l': session.into, 'h': session.out, 'Home': () => session.end('first'), 'End': () => session.end('last'),
+    'e': () => session.failure(1), 'shift+e': () => session.failure(-1), 't': session.sameTool, 'd': session.difference,
+    '[': () => page.attempt(-1), ']': () => page.attempt(1),
+    'alt+ArrowLeft': () => session.back(), 'alt+ArrowRight': () => session.forward(),
+    '0': () => page.axis?.whole(), 'z': () => page.axis?.step(), '.': () => session.follow(!session.following),
+    '/': page.search, 'mod+f': page.search, '?': page.keys, 'm': page.bookmark, 'n': page.note,
+    'y': () => session.act({ do: 'copy', text: referenceOf(session) }),
+    'o': () => {
+      const batch = session.data.info?.row.batch;
+      if (batch !== undefined) session.act({ do: 'open', place: { page: 'batch', batch } });
+    },
+  };
+}

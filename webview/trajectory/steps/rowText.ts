@@ -1,0 +1,130 @@
+/** What a row of the step list says. */
+import type { Json } from '../../../src/common/json.ts';
+import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
+import { textOf } from '../../../src/trace/model/messages.ts';
+import type { ToolSpan } from '../../../src/trace/model/spans.ts';
+import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import type { Outcome } from '../../../src/trace/outcome.ts';
+import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
+import type { IconName } from '../../components/icon.tsx';
+import { ansiSpans } from '../../text/ansiSpans.ts';
+import { StepRows, type Row } from './rows.ts';
+
+export interface RowText {
+  readonly icon: IconName;
+  /** In the place of the icon, where something ended. */
+  readonly outcome?: Outcome;
+  /** In the code font: the tool, the model, the kind. */
+  readonly name: string;
+  readonly text: string;
+  /** `→` and what came of it. */
+  readonly result?: string;
+  readonly marks: readonly { readonly text: string; readonly title: string; readonly kind: 'world' | 'changed' | 'plain' }[];
+  readonly ms?: number | undefined;
+  readonly open?: boolean;
+}
+
+const CHARS = 240;
+const ROLE_ICONS = { system: 'gear', user: 'person', assistant: 'comment', tool: 'tools' } as const;
+
+export function rowText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
+  const seq = StepRows.cursorOf(row);
+  const span = model.span(seq);
+  if (span?.kind === 'tool') return callText(model, span, row.call !== undefined);
+  const event = model.event(row.seq);
+  if (event === undefined) return plain('question', '', '');
+  if ('unknown' in event) return plain('question', event.kind, inline(event.data as Json));
+  switch (event.kind) {
+    case 'message':
+      return plain(ROLE_ICONS[event.data.role], event.data.role, partsText(event.data.parts), event.data.origin === 'given' ? [] : [{ text: event.data.origin, title: `origin: ${event.data.origin}`, kind: 'plain' }]);
+    case 'model.start':
+      return modelText(model, row, liveText);
+    case 'agent.start': {
+      const end = span?.kind === 'agent' ? span.end?.data : undefined;
+      return { ...plain('hubot', event.agent ?? 'agent', event.data.how), ms: end?.ms, open: end === undefined };
+    }
+    case 'world.open':
+      return { ...plain('database', event.data.world, `${event.data.kind} world`), ms: span?.kind === 'world' ? span.end?.data.ms : undefined };
+    case 'world.diff':
+      return plain('database', 'world', `${event.data.changes.length} rows changed`);
+    case 'edit':
+      return plain('edit', 'edit', `${event.data.path} = ${inline(event.data.value)}`);
+    case 'hold': {
+      const release = model.hold(event.seq)?.release;
+      return { ...plain('debug-pause', 'hold', `${event.data.why}, ${event.data.side}`), ...(release === undefined ? { outcome: 'held' as const } : {}), ms: release?.data.held_ms };
+    }
+    case 'log':
+      return plain('output', event.data.stream, typeof event.data.text === 'string' ? event.data.text : event.data.text.head);
+    case 'score':
+      return { ...plain('beaker', event.data.scorer, `${event.data.value ?? 'no score'}${event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`}`), outcome: event.data.passed === true ? 'passed' : event.data.passed === false ? 'failed' : 'unscored' };
+    case 'rollout.lease':
+      return plain('server', event.data.how, `by ${event.data.worker}`);
+    case 'rollout.end':
+      return endText(model);
+    default:
+      return plain('question', event.kind, inline(event.data as Json));
+  }
+}
+
+function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
+  const span = model.span(row.seq);
+  if (span?.kind !== 'model') return plain('comment', 'model', '');
+  const end = span.end?.data;
+  const step = model.step(span.step);
+  const calls = step?.tools ?? [];
+  if (end === undefined) return { ...plain('comment', '', liveText(span.seq) ?? ''), outcome: 'running', open: true };
+  if (end.error !== undefined) return { ...plain('comment', end.error.class, end.error.message), outcome: 'failed', ms: end.ms };
+  const entry = end.m === undefined ? undefined : model.shownMessage(end.m);
+  const parts = entry?.event.data.parts ?? [];
+  const text = textOf(parts) || textOf(parts, 'reasoning');
+  if (calls.length > 1) return { ...plain('layers', `${calls.length} calls`, text), ms: end.ms };
+  return { ...plain('comment', '', text), ms: end.ms };
+}
+
+function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): RowText {
+  const { data } = span.start;
+  const end = span.end?.data;
+  const changes = model.diffsOf(span.seq).reduce((sum, diff) => sum + diff.data.changes.length, 0);
+  const changed = changedArguments(model, span);
+  const marks: RowText['marks'][number][] = [
+    ...(isRepeat(model, span) ? [{ text: 'repeat', title: 'The same call as the one of this tool before', kind: 'changed' as const }] : []),
+    ...(changed.length > 0 ? [{ text: `≠ ${changed.join(', ')}`, title: `Differs from the call of this tool before in ${changed.join(', ')}`, kind: 'changed' as const }] : []),
+    ...(changes > 0 ? [{ text: `◆ ${changes} ${changes === 1 ? 'row' : 'rows'}`, title: 'Changed in the world', kind: 'world' as const }] : []),
+  ];
+  const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
+  const result = end?.error !== undefined ? end.error.message : shortResult(model, span);
+  return {
+    icon: 'tools', ...(end === undefined ? { outcome: model.holdsAt().some((hold) => hold.event.span === span.seq) ? 'held' as const : 'running' as const } : end.status === 'error' ? { outcome: 'failed' as const } : withModel ? {} : { outcome: 'passed' as const }),
+    name: data.name, text: argumentsText(model.argumentsOf(span).value), ...(result === undefined ? {} : { result }),
+    marks, ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs, open: end === undefined,
+  };
+}
+
+function shortResult(model: TrajectoryModel, span: ToolSpan): string | undefined {
+  const result = model.resultOf(span);
+  return result === undefined ? undefined : cut(valueText(result.value));
+}
+
+/** `loan_id: 17, days: 14`. */
+function argumentsText(value: Json): string {
+  const text = inline(value);
+  return cut(text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text);
+}
+
+function endText(model: TrajectoryModel): RowText {
+  const end = model.end?.data;
+  if (end === undefined) return plain('circle-filled', 'end', '');
+  const outcome: Outcome = end.status === 'infrastructure' ? 'infrastructure' : end.status === 'cancelled' ? 'cancelled' : end.passed === true ? 'passed' : end.status === 'truncated' ? 'truncated' : end.passed === false ? 'failed' : 'unscored';
+  return { ...plain('circle-filled', 'end', end.error === undefined ? valueText(end.answer) : `${end.error.class}: ${end.error.message}`), outcome, ms: end.totals.ms };
+}
+
+function plain(icon: IconName, name: string, text: string, marks: RowText['marks'] = []): RowText {
+  return { icon, name, text: cut(text), marks };
+}
+
+/** One line of it, without what a terminal would make colours of. */
+function cut(text: string): string {
+  const head = text.slice(0, CHARS * 2);
+  const line = (head.includes('\u001b') ? ansiSpans(head).map((span) => span.text).join('') : head).trimStart().replaceAll(/\s+/g, ' ');
+  return line.length > CHARS ? `${line.slice(0, CHARS)}…` : line;
+}

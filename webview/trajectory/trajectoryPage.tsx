@@ -1,0 +1,140 @@
+/** The page of one trajectory: head, verdict, time axis, steps, and all about the selected one. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { errorText } from '../../src/common/errors.ts';
+import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
+import { announce } from '../components/announcer.tsx';
+import { Banner } from '../components/banner.tsx';
+import { EmptyState } from '../components/emptyState.tsx';
+import { KeysOverlay } from '../components/keysOverlay.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { Splitter } from '../components/splitter.tsx';
+import { useChanges, useValue } from '../data/observe.ts';
+import { count } from '../format.ts';
+import type { Host } from '../host/host.ts';
+import { useKeys } from '../keys.ts';
+import { neighbour } from './attempts.ts';
+import { TimeAxis, type AxisControl } from './axis/timeAxis.tsx';
+import { Detail } from './detail/detail.tsx';
+import { TrajectoryHead } from './head/trajectoryHead.tsx';
+import { Verdict } from './head/verdict.tsx';
+import { TRAJECTORY_KEYS, trajectoryBindings } from './keys.ts';
+import { NoteBox } from './noteBox.tsx';
+import { referenceOf } from './reference.ts';
+import { SearchBox } from './search/searchBox.tsx';
+import { TrajectorySession } from './session.ts';
+import { StepList } from './steps/stepList.tsx';
+import './page.css';
+
+export interface TrajectoryPageProps {
+  readonly host: Host;
+  readonly readOnly: boolean;
+  readonly can: ReadonlySet<PageVerb>;
+  readonly place: Extract<PagePlace, { page: 'trajectory' }>;
+  /** Shows another trajectory in this page. */
+  readonly onNavigate: (place: PagePlace) => void;
+}
+
+const NARROW = 640;
+
+export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: TrajectoryPageProps) {
+  const session = useMemo(() => new TrajectorySession(host, readOnly, place), [host]);
+  useEffect(() => () => session.close(), [session]);
+  useEffect(() => session.visit(place), [session, place]);
+  useChanges(session.changed);
+  useChanges(session.data.changed);
+  const server = useValue(host.server);
+  const [keys, setKeys] = useState(false);
+  const [note, setNote] = useState(false);
+  const axis = useRef<AxisControl>(null);
+  const field = useRef<HTMLElement>(null);
+  const { width, measure } = useWidth();
+  useAnnouncements(session);
+
+  const attempt = (distance: 1 | -1): void => {
+    neighbour(session.data, distance).then((rollout) => {
+      if (rollout === undefined) session.say(distance === 1 ? 'This is the last attempt.' : 'This is the first attempt.');
+      else onNavigate({ page: 'trajectory', rollout, ...(session.tab === 'call' ? {} : { tab: session.tab }) });
+    }, (error: unknown) => session.say(errorText(error)));
+  };
+  const bookmark = (): void => {
+    const { data, seq } = session;
+    if (readOnly || seq === 0) return;
+    data.note('bookmark', seq, data.notes.bookmarked(data.rollout, seq) ? '' : referenceOf(session)).catch((error: unknown) => session.say(errorText(error)));
+  };
+  const page = { attempt, search: () => field.current?.focus(), keys: () => setKeys(true), bookmark, note: () => { if (!readOnly) setNote(true); }, axis: axis.current };
+  useKeys(trajectoryBindings(session, page), !keys);
+
+  const { data } = session;
+  if (data.loading === 'failed' && data.model.last === 0) {
+    return <EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} />;
+  }
+  const hold = data.model.holdsAt().at(-1);
+  const list = (
+    <div class="steps-part">
+      <SearchBox session={session} inputRef={field} />
+      <div class="steps-list">{session.shown.length > 0 ? <StepList session={session} /> : <NoRows session={session} />}</div>
+    </div>
+  );
+  const detail = <div class="detail-part"><NoteBox session={session} open={note} onClose={() => setNote(false)} /><Detail view={session} /></div>;
+  return (
+    <main class="trajectory-page" ref={measure}>
+      {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
+      {server.state === 'ok' && data.lost && <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />}
+      {data.loading === 'failed' && <Banner kind="error" text={data.problem ?? ''} />}
+      <TrajectoryHead session={session} can={can} onAttempt={attempt} onSearch={page.search} onKeys={page.keys} onBookmark={bookmark} onNote={page.note} />
+      {hold !== undefined && <Banner kind="held" text={`Held: ${hold.event.data.why}, ${hold.event.data.side} ${data.model.span(hold.event.span ?? 0)?.kind ?? 'the next effect'}`} />}
+      <Verdict session={session} />
+      <TimeAxis session={session} control={axis} />
+      <div class="trajectory-body">
+        {width <= NARROW
+          ? <Splitter key="column" direction="column" name="trajectory.narrow" initial={240} min={88} first={list} second={detail} />
+          : <Splitter key="row" direction="row" name={width < 1180 ? 'trajectory.medium' : 'trajectory'} initial={width < 1180 ? Math.round(width * 0.42) : 520} min={220} first={list} second={detail} />}
+      </div>
+      <footer class="page-foot">
+        <span>{footText(session)}</span>
+        <span class="foot-reference mono">{referenceOf(session)}</span>
+        <span class="grow" />
+        <span class="foot-keys"><kbd>J</kbd><kbd>K</kbd> row</span><span class="foot-keys"><kbd>E</kbd> next error</span><span class="foot-keys"><kbd>D</kbd> next difference</span><span class="foot-keys"><kbd>1</kbd>…<kbd>6</kbd> tabs</span><span class="foot-keys"><kbd>?</kbd> keys</span>
+      </footer>
+      {keys && <KeysOverlay groups={TRAJECTORY_KEYS} onClose={() => setKeys(false)} />}
+    </main>
+  );
+}
+
+function NoRows({ session }: { readonly session: TrajectorySession }) {
+  if (session.only.size > 0 && session.rows.all.length > 0) return <EmptyState icon="filter" title="Nothing of this kind" text="No row is of the kinds that are shown." actions={[{ label: 'Show all', onClick: () => session.filter(new Set()) }]} />;
+  if (session.data.loading === 'loading') return <Skeleton />;
+  return <EmptyState icon="watch" title="Nothing yet" text="The rollout waits for a worker; its steps appear here as they happen." />;
+}
+
+function footText(session: TrajectorySession): string {
+  const { data } = session;
+  if (session.waitingFor !== undefined) return `going to event ${count(session.waitingFor)}, ${count(data.model.last)} of ${count(data.last)} read`;
+  if (data.loading === 'loading') return `${count(data.model.last)} of ${count(data.last)} events`;
+  if (!data.ended) return session.following ? 'live, following' : 'live';
+  return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'imported' : 'recorded';
+}
+
+/** Width of the page, for layouts that CSS alone cannot choose. */
+function useWidth(): { readonly width: number; readonly measure: { current: HTMLElement | null } } {
+  const measure = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(window.innerWidth);
+  useLayoutEffect(() => {
+    const element = measure.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(entry?.contentRect.width ?? window.innerWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { width, measure };
+}
+
+/** What a running rollout does, for those who do not see it. */
+function useAnnouncements({ data }: TrajectorySession): void {
+  const steps = data.model.steps.length - 1;
+  const end = data.model.end?.data;
+  useEffect(() => {
+    if (data.loading !== 'head' || steps === 0) return;
+    announce(end === undefined ? `step ${steps}` : `ended: ${end.passed === true ? 'passed' : end.passed === false ? 'failed' : end.status}`);
+  }, [steps, end !== undefined]);
+}

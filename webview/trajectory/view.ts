@@ -1,0 +1,30 @@
+/** What the parts of the trajectory page share: one trajectory, one cursor in it, one tab. */
+import type { Listen } from '../../src/common/emitter.ts';
+import type { Host } from '../host/host.ts';
+import type { TrajectoryData } from '../data/trajectoryData.ts';
+
+export const TABS = ['call', 'messages', 'world', 'tokens', 'timing', 'raw'] as const;
+export type Tab = (typeof TABS)[number];
+
+export interface TrajectoryView {
+  readonly host: Host;
+  readonly readOnly: boolean;
+  readonly data: TrajectoryData;
+  /** seq of the selected message or start; 0 = nothing yet. */
+  readonly seq: number;
+  /** The cursor before this one: what changed since then is marked. 0 = none. */
+  readonly before: number;
+  readonly tab: Tab;
+  /** Follows the head of a running trajectory. */
+  readonly following: boolean;
+  /** After the cursor, the tab, or `following` changed. */
+  readonly changed: Listen<undefined>;
+  /** Selects a message or a start; any other seq selects what it belongs to. Ends following. */
+  go(seq: number): void;
+  show(tab: Tab): void;
+  follow(on: boolean): void;
+  /** Does an action of the host; a failure is shown as a notice. */
+  act(action: Parameters<Host['act']>[0]): void;
+  /** Says a short notice in the page, e.g. “Copied”. */
+  say(text: string): void;
+}

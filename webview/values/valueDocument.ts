@@ -1,0 +1,271 @@
+/**
+ * A value taken apart for looking at: as a tree, as lines, as a table. The same code runs in the page for small values
+ * and in a worker for large ones, so whatever it gives out is small: rows that are open, lines that are in sight.
+ */
+import { isJsonObject, type Json } from '../../src/common/json.ts';
+import { escapeKeys, isBlobRef, unescapeKeys } from '../../src/trace/values/keys.ts';
+
+export type Form = 'tree' | 'table' | 'text' | 'json' | 'image';
+
+export interface Shape {
+  readonly forms: readonly Form[];
+  /** Lines of each form that has lines. */
+  readonly textLines: number;
+  readonly jsonLines: number;
+  readonly table?: { readonly columns: readonly string[]; readonly rows: number };
+  /** Of `data:` images. */
+  readonly image?: string;
+}
+
+export type Scalar = 'string' | 'number' | 'boolean' | 'null' | 'blob';
+
+/** What became of a row since the value it is compared with. */
+export type RowChange = 'changed' | 'added' | 'removed';
+
+export interface ValueRow {
+  /** JSON pointer, and for a range of a long list `#from-to` behind it. */
+  readonly key: string;
+  readonly depth: number;
+  /** Member name or index; '' for the root. */
+  readonly name: string;
+  readonly open?: boolean;
+  /** Of a scalar: its kind and text. Of a container: `{3}` or `[12]`, with its first keys while it is closed. */
+  readonly kind: Scalar | 'object' | 'array' | 'range';
+  readonly text: string;
+  /** The text goes on: it was cut for this row. */
+  readonly cut?: boolean;
+  readonly change?: RowChange;
+  /** Text before the change. */
+  readonly was?: string;
+}
+
+/** Members shown at once; longer lists are folded into ranges of this size. */
+export const RANGE = 200;
+const ROW_CHARS = 400;
+const AUTO_OPEN_ROWS = 40;
+const TABLE_COLUMNS = 40;
+/** Characters of one line in sight; a longer one is broken. */
+const LINE_CHARS = 2_000;
+
+export class ValueDocument {
+  /** As stored: keys of the user that begin with `$` are still escaped, so references can be told. */
+  readonly value: Json;
+  readonly #against: Json | undefined;
+  #text: readonly string[] | undefined;
+  #json: readonly string[] | undefined;
+
+  /** `stored`: as it is in an event. `against`: what it is compared with. */
+  constructor(stored: Json, against?: Json) {
+    this.value = parsed(stored);
+    this.#against = against === undefined ? undefined : parsed(against);
+  }
+
+  shape(): Shape {
+    const { value } = this;
+    const container = typeof value === 'object' && value !== null && !isBlobRef(value);
+    const image = typeof value === 'string' && /^data:image\/(png|jpeg|gif|webp);base64,/.test(value) ? value : undefined;
+    const table = tableOf(value);
+    const forms: Form[] = [];
+    if (image !== undefined) forms.push('image');
+    if (table !== undefined) forms.push('table');
+    if (container) forms.push('tree', 'json');
+    else forms.push('text');
+    return {
+      forms,
+      textLines: container ? 0 : this.#textLines().length,
+      jsonLines: container ? this.#jsonLines().length : 0,
+      ...(table === undefined ? {} : { table }),
+      ...(image === undefined ? {} : { image }),
+    };
+  }
+
+  /** Lines `from` to before `to` of the text or the JSON form. */
+  lines(form: 'text' | 'json', from: number, to: number): readonly string[] {
+    return (form === 'text' ? this.#textLines() : this.#jsonLines()).slice(from, to);
+  }
+
+  /** The whole, for copying and for a document of its own. */
+  whole(): { readonly text: string; readonly language: 'json' | 'plaintext' } {
+    return typeof this.value === 'string' ? { text: this.value, language: 'plaintext' } : { text: JSON.stringify(unescapeKeys(this.value), null, 2), language: 'json' };
+  }
+
+  /** Keys that are open at first: as many levels as fit on a screen. */
+  firstOpen(): string[] {
+    const open: string[] = [];
+    let level: { key: string; value: Json }[] = [{ key: '', value: this.value }];
+    let rows = 0;
+    while (level.length > 0) {
+      const next: { key: string; value: Json }[] = [];
+      for (const { key, value } of level) {
+        const count = countOf(value);
+        if (count === 0 || (key !== '' && rows + count > AUTO_OPEN_ROWS)) continue;
+        rows += Math.min(count, RANGE);
+        open.push(key);
+        if (count <= RANGE) for (const [name, member] of membersOf(value)) next.push({ key: `${key}/${escapePointer(name)}`, value: member });
+      }
+      level = next;
+    }
+    return open;
+  }
+
+  /** The rows of the tree while `open` are open. */
+  rows(open: ReadonlySet<string>): ValueRow[] {
+    const rows: ValueRow[] = [];
+    const { value } = this;
+    if (countOf(value) === 0) {
+      rows.push(this.#row('', 0, '', value, open));
+      return rows;
+    }
+    this.#members(rows, '', 0, value, this.#against, open);
+    return rows;
+  }
+
+  /** Cells of the table's rows `from` to before `to`. */
+  cells(from: number, to: number): readonly (readonly string[])[] {
+    const columns = tableOf(this.value)?.columns ?? [];
+    if (!Array.isArray(this.value)) return [];
+    return this.value.slice(from, to).map((row) => columns.map((column) => (isJsonObject(row) && row[column] !== undefined ? shortText(row[column]).text : '')));
+  }
+
+  #members(rows: ValueRow[], key: string, depth: number, value: Json, against: Json | undefined, open: ReadonlySet<string>): void {
+    const members = membersOf(value);
+    const before = against !== undefined && sameKind(value, against) ? against : undefined;
+    if (members.length > RANGE) {
+      for (let from = 0; from < members.length; from += RANGE) {
+        const to = Math.min(from + RANGE, members.length);
+        const rangeKey = `${key}#${from}-${to}`;
+        const isOpen = open.has(rangeKey);
+        rows.push({ key: rangeKey, depth, name: `${from} … ${to - 1}`, kind: 'range', text: '', open: isOpen });
+        if (isOpen) for (const [name, member] of members.slice(from, to)) this.#member(rows, key, depth + 1, name, member, before, open);
+      }
+      return;
+    }
+    for (const [name, member] of members) this.#member(rows, key, depth, name, member, before, open);
+    if (before === undefined) return;
+    const there = new Set(members.map(([name]) => name));
+    for (const [name, member] of membersOf(before).slice(0, RANGE)) {
+      if (!there.has(name)) rows.push({ key: `${key}/${escapePointer(name)}`, depth, name: unescaped(name), change: 'removed', ...described(member) });
+    }
+  }
+
+  #member(rows: ValueRow[], parent: string, depth: number, name: string, value: Json, before: Json | undefined, open: ReadonlySet<string>): void {
+    const key = `${parent}/${escapePointer(name)}`;
+    const old = before === undefined ? undefined : memberOf(before, name);
+    const row = this.#row(key, depth, unescaped(name), value, open);
+    const change: RowChange | undefined = before === undefined ? undefined : old === undefined ? 'added' : equal(old, value) ? undefined : 'changed';
+    rows.push(change === undefined ? row : { ...row, change, ...(change === 'changed' && countOf(value) === 0 && old !== undefined ? { was: shortText(old).text } : {}) });
+    if (row.open === true) this.#members(rows, key, depth + 1, value, old, open);
+  }
+
+  #row(key: string, depth: number, name: string, value: Json, open: ReadonlySet<string>): ValueRow {
+    const count = countOf(value);
+    return { key, depth, name, ...described(value), ...(count === 0 ? {} : { open: open.has(key) }) };
+  }
+
+  #textLines(): readonly string[] {
+    return (this.#text ??= broken(typeof this.value === 'string' ? this.value : shortText(this.value).text));
+  }
+
+  #jsonLines(): readonly string[] {
+    return (this.#json ??= broken(JSON.stringify(unescapeKeys(this.value), null, 2)));
+  }
+}
+
+/** A key as the user wrote it (trace/values/keys.ts). */
+function unescaped(key: string): string {
+  return key.startsWith('$$') ? key.slice(1) : key;
+}
+
+/** A text that holds a JSON record or list is looked at as that. */
+function parsed(value: Json): Json {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return escapeKeys(JSON.parse(value) as Json, () => false);
+  } catch {
+    return value; // it only begins like JSON
+  }
+}
+
+/** Lines of a text; one that is too long for a screen goes on in the next. */
+function broken(text: string): string[] {
+  const lines: string[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.length <= LINE_CHARS) lines.push(line);
+    else for (let at = 0; at < line.length; at += LINE_CHARS) lines.push(line.slice(at, at + LINE_CHARS));
+  }
+  return lines;
+}
+
+/** A list of records with mostly the same scalar members. */
+function tableOf(value: Json): { columns: readonly string[]; rows: number } | undefined {
+  if (!Array.isArray(value) || value.length < 2) return undefined;
+  const columns = new Set<string>();
+  let cells = 0;
+  for (const row of value.slice(0, 100)) {
+    if (!isJsonObject(row) || isBlobRef(row)) return undefined;
+    for (const [name, member] of Object.entries(row)) {
+      if (countOf(member) > 0) return undefined;
+      columns.add(name);
+      cells += 1;
+    }
+  }
+  const seen = Math.min(value.length, 100);
+  return columns.size === 0 || columns.size > TABLE_COLUMNS || cells < columns.size * seen * 0.5 ? undefined : { columns: [...columns], rows: value.length };
+}
+
+function countOf(value: Json): number {
+  if (typeof value !== 'object' || value === null || isBlobRef(value)) return 0;
+  return Array.isArray(value) ? value.length : Object.keys(value).length;
+}
+
+function membersOf(value: Json): [string, Json][] {
+  if (Array.isArray(value)) return value.map((member, index): [string, Json] => [String(index), member]);
+  return isJsonObject(value) ? Object.entries(value) : [];
+}
+
+function memberOf(value: Json, name: string): Json | undefined {
+  if (Array.isArray(value)) return value[Number(name)];
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function sameKind(a: Json, b: Json): boolean {
+  return Array.isArray(a) === Array.isArray(b) && typeof a === typeof b && (a === null) === (b === null);
+}
+
+function equal(a: Json, b: Json): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function described(value: Json): Pick<ValueRow, 'kind' | 'text' | 'cut'> {
+  const count = countOf(value);
+  if (Array.isArray(value)) return { kind: 'array', text: `[${count}]` };
+  if (isJsonObject(value) && !isBlobRef(value)) {
+    const keys = Object.keys(value);
+    return { kind: 'object', text: count === 0 ? '{}' : `{${count}} ${keys.slice(0, 4).map(unescaped).join(', ')}${count > 4 ? ', …' : ''}` };
+  }
+  return shortText(value);
+}
+
+function shortText(value: Json): { kind: Scalar; text: string; cut?: boolean } {
+  if (isBlobRef(value)) return { kind: 'blob', text: `${value.head.slice(0, ROW_CHARS)}…`, cut: true };
+  if (value === null) return { kind: 'null', text: 'null' };
+  switch (typeof value) {
+    case 'string':
+      return value.length > ROW_CHARS ? { kind: 'string', text: value.slice(0, ROW_CHARS), cut: true } : { kind: 'string', text: value };
+    case 'number':
+      return { kind: 'number', text: String(value) };
+    case 'boolean':
+      return { kind: 'boolean', text: String(value) };
+    default: {
+      const text = JSON.stringify(value);
+      return text.length > ROW_CHARS ? { kind: 'string', text: text.slice(0, ROW_CHARS), cut: true } : { kind: 'string', text };
+    }
+  }
+}
+
+/** A member name inside a JSON pointer (RFC 6901). */
+export function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

@@ -1,0 +1,120 @@
+/** A value to look at, wherever it is taken apart: small ones here and at once, large ones in a worker. */
+import { StudioError } from '../../src/common/errors.ts';
+import type { Json } from '../../src/common/json.ts';
+import type { BlobRef } from '../../src/trace/schema.ts';
+import { isBlobRef } from '../../src/trace/values/keys.ts';
+import type { Blobs } from '../data/blobs.ts';
+import { ValueDocument, type Shape } from './valueDocument.ts';
+import workerSource from 'worker:./worker.ts';
+import type { Answered, Answers, Asked, Question } from './workerProtocol.ts';
+
+/** Blobs up to this size are taken apart on the page's own thread. */
+const HERE_BYTES = 128 * 1024;
+
+type Ask = <W extends Exclude<Question['what'], 'load'>>(question: Extract<Question, { what: W }>) => Promise<Answers[W]>;
+
+export interface ValueSource {
+  readonly shape: Shape;
+  /** There when the value is small: it can be looked at without waiting. */
+  readonly document?: ValueDocument;
+  readonly ask: Ask;
+}
+
+/** An inline value, at once. */
+export function inlineSource(value: Json, against?: Json): ValueSource {
+  const document = new ValueDocument(value, against);
+  return {
+    shape: document.shape(), document,
+    ask: (question) => Promise.resolve(answerHere(document, question) as never), // the answer is that of the question's kind
+  };
+}
+
+/** A value that is kept as a blob. */
+export async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSource> {
+  if (ref.media.startsWith('image/')) {
+    const bytes = await blobs.bytes(ref);
+    return inlineSource(`data:${ref.media};base64,${base64(bytes)}`);
+  }
+  const bytes = await blobs.bytes(ref);
+  if (bytes.byteLength <= HERE_BYTES) {
+    const text = new TextDecoder().decode(bytes);
+    return inlineSource(ref.media.includes('json') ? (JSON.parse(text) as Json) : text);
+  }
+  const worker = theWorker();
+  const document = worker.newDocument();
+  const load: Question = { what: 'load', bytes, media: ref.media };
+  const shape = (await worker.ask(document, load)) as Shape;
+  return {
+    shape,
+    ask: async (question) => {
+      const answer = await worker.ask(document, question);
+      if (answer !== undefined) return answer as never;
+      await worker.ask(document, load); // the worker keeps only the last few
+      return (await worker.ask(document, question)) as never;
+    },
+  };
+}
+
+export function sourceOf(value: Json, blobs: Blobs, against?: Json): ValueSource | Promise<ValueSource> {
+  return isBlobRef(value) ? blobSource(value, blobs) : inlineSource(value, against);
+}
+
+function answerHere(document: ValueDocument, question: Exclude<Question, { what: 'load' }>): Answers[keyof Answers] {
+  switch (question.what) {
+    case 'firstOpen':
+      return document.firstOpen();
+    case 'rows':
+      return document.rows(new Set(question.open));
+    case 'lines':
+      return document.lines(question.form, question.from, question.to);
+    case 'cells':
+      return document.cells(question.from, question.to);
+    case 'whole':
+      return document.whole();
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}
+
+class ValueWorker {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, { resolve(answer: Answers[keyof Answers] | undefined): void; reject(error: Error): void }>();
+  #last = 0;
+  #documents = 0;
+
+  constructor() {
+    const url = URL.createObjectURL(new Blob([workerSource], { type: 'text/javascript' }));
+    this.#worker = new Worker(url);
+    URL.revokeObjectURL(url);
+    this.#worker.addEventListener('message', (event: MessageEvent<Answered>) => {
+      const waiting = this.#waiting.get(event.data.id);
+      this.#waiting.delete(event.data.id);
+      if ('error' in event.data) waiting?.reject(new StudioError('internal', event.data.error));
+      else waiting?.resolve(event.data.answer);
+    });
+  }
+
+  newDocument(): number {
+    return ++this.#documents;
+  }
+
+  /** undefined: the worker does not hold the document any more. */
+  ask(document: number, question: Question): Promise<Answers[keyof Answers] | undefined> {
+    const id = ++this.#last;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      const asked: Asked = { id, document, question };
+      this.#worker.postMessage(asked); // copied, not moved: the bytes are kept for the next look
+    });
+  }
+}
+
+let started: ValueWorker | undefined;
+
+function theWorker(): ValueWorker {
+  return (started ??= new ValueWorker());
+}

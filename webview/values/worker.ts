@@ -1,0 +1,41 @@
+/** The value worker: holds large values, so that the page never waits for one. */
+import { errorText } from '../../src/common/errors.ts';
+import { ValueDocument } from './valueDocument.ts';
+import { decode, type Answered, type Answers, type Asked, type Question } from './workerProtocol.ts';
+
+const KEPT = 6;
+const documents = new Map<number, ValueDocument>();
+
+function answer(document: number, question: Question): Answers[keyof Answers] | undefined {
+  if (question.what === 'load') {
+    const made = new ValueDocument(decode(question.bytes, question.media));
+    documents.set(document, made);
+    if (documents.size > KEPT) documents.delete(documents.keys().next().value ?? 0);
+    return made.shape();
+  }
+  const found = documents.get(document);
+  if (found === undefined) return undefined;
+  switch (question.what) {
+    case 'firstOpen':
+      return found.firstOpen();
+    case 'rows':
+      return found.rows(new Set(question.open));
+    case 'lines':
+      return found.lines(question.form, question.from, question.to);
+    case 'cells':
+      return found.cells(question.from, question.to);
+    case 'whole':
+      return found.whole();
+  }
+}
+
+self.addEventListener('message', (event: MessageEvent<Asked>) => {
+  const { id, document, question } = event.data;
+  let reply: Answered;
+  try {
+    reply = { id, answer: answer(document, question) };
+  } catch (error) {
+    reply = { id, error: errorText(error) };
+  }
+  self.postMessage(reply);
+});

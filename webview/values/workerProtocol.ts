@@ -1,0 +1,42 @@
+/** What the page asks of its value worker. Both ends are of one bundle, so nothing is parsed. */
+import type { Json } from '../../src/common/json.ts';
+import type { Shape, ValueDocument, ValueRow } from './valueDocument.ts';
+
+export type Question =
+  /** `text`: JSON of the value, or the value itself when `media` is text. */
+  | { readonly what: 'load'; readonly bytes: Uint8Array; readonly media: string }
+  | { readonly what: 'firstOpen' }
+  | { readonly what: 'rows'; readonly open: readonly string[] }
+  | { readonly what: 'lines'; readonly form: 'text' | 'json'; readonly from: number; readonly to: number }
+  | { readonly what: 'cells'; readonly from: number; readonly to: number }
+  | { readonly what: 'whole' };
+
+export interface Answers {
+  readonly load: Shape;
+  readonly firstOpen: readonly string[];
+  readonly rows: readonly ValueRow[];
+  readonly lines: readonly string[];
+  readonly cells: readonly (readonly string[])[];
+  readonly whole: ReturnType<ValueDocument['whole']>;
+}
+
+export interface Asked {
+  readonly id: number;
+  /** Which document of the worker. */
+  readonly document: number;
+  readonly question: Question;
+}
+
+export type Answered = { readonly id: number; /** undefined: the document is not held any more. */ readonly answer: Answers[keyof Answers] | undefined } | { readonly id: number; readonly error: string };
+
+/** The value that bytes of a blob stand for. */
+export function decode(bytes: Uint8Array, media: string): Json {
+  const text = new TextDecoder().decode(bytes);
+  if (!media.includes('json')) return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}
