@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe } from 'node:test';
 import { root } from '../support/cli.ts';
+import { answerFile } from './support/fileDialog.ts';
 import { until } from './support/poll.ts';
 import { BatchPage, TrajectoryPage } from './support/rolloutPages.ts';
 import { apiOf, attemptsOf, emptyFolder } from './support/sample.ts';
@@ -30,8 +31,7 @@ describe('a recording', { timeout: 300_000 }, () => {
 
   story.step('is imported through the command, and its page opens', async () => {
     await code.workbench.command('Rollout: Import…');
-    await code.workbench.input.waitFor();
-    await code.workbench.answer(RECORDING);
+    await answerFile(code.workbench, /[\\/]$/, RECORDING);
     await batch.shown();
     const [row] = (await (await apiOf(code.server.store)).batches()).batches;
     assert.equal(row?.imported, true);
@@ -60,8 +60,7 @@ describe('a recording', { timeout: 300_000 }, () => {
     await code.workbench.pick(/ended/);
     await batch.shown();
     await batch.button(/^Save/).click();
-    await code.workbench.input.waitFor();
-    await code.workbench.answer(file);
+    await answerFile(code.workbench, /\.html$/, file);
     await until(() => existsSync(file) && statSync(file).size > 0, 90_000, 'the file');
     assert.match(readFileSync(file, 'utf8').slice(0, 200), /^<!DOCTYPE html>/i);
     assert.deepEqual(code.consoleErrors(), []);

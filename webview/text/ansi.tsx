@@ -6,7 +6,7 @@ const NAMES = ['Black', 'Red', 'Green', 'Yellow', 'Blue', 'Magenta', 'Cyan', 'Wh
 
 export function Ansi({ text }: { readonly text: string }) {
   const spans = useMemo(() => ansiSpans(text), [text]);
-  return <pre class="plain-text is-wrapped ansi">{spans.map((span, index) => <span key={index} class={classOf(span)}>{span.text}</span>)}</pre>;
+  return <pre class="plain-text is-wrapped ansi" tabIndex={0}>{spans.map((span, index) => <span key={index} class={classOf(span)}>{span.text}</span>)}</pre>;
 }
 
 function classOf({ colour, bold, dim, underline }: AnsiSpan): string {
