@@ -58,21 +58,22 @@ describe('limits cut a rollout short, and its final state is scored', () => {
         context.signal.addEventListener('abort', () => { aborted.push(context.signal.reason); reject(new Error('aborted')); });
       }) },
       slow: { run: async (_args, context) => {
-        for (let i = 0; i < 4; i++) {
-          await new Promise((resolve) => setTimeout(resolve, 25));
+        // Together longer than the limit, each far below it also on a busy machine.
+        for (let i = 0; i < 8; i++) {
+          await new Promise((resolve) => setTimeout(resolve, 100));
           context.onProgress();
         }
         return 'there';
       } },
     });
     const model = new ScriptedModel([{ calls: [{ name: 'hang' }, { name: 'slow' }] }, { text: '42' }]);
-    const one = kit({ model, tools, job: limits({ tool_seconds: 0.05 }) });
+    const one = kit({ model, tools, job: limits({ tool_seconds: 0.6 }) });
     assert.equal(end(await one.run()).status, 'done');
     const ends = new Map(one.recorder.of('tool.end').map((event) => [event.span, event.data]));
     assert.equal(ends.get(8)!.error!.class, 'timeout');
     assert.equal(ends.get(9)!.status, 'ok');
     assert.equal(aborted.length, 1);
-    assert.match(JSON.stringify(model.requests[1]!.messages.at(-2)!.parts), /Error \(timeout\): hang did not end within 0.05 s/);
+    assert.match(JSON.stringify(model.requests[1]!.messages.at(-2)!.parts), /Error \(timeout\): hang did not end within 0.6 s/);
   });
 });
 
