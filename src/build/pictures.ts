@@ -20,8 +20,11 @@ const COLOURS: readonly (readonly [RegExp, string])[] = [
   [/●|✓/g, '#4ec9a0'], [/✗/g, '#f48771'], [/⚠|◐/g, '#e2c08d'], [/▓/g, '#4fa3ff'], [/^(\$ .*|step \d+ .*|end ──.*)$/g, '#9cdcfe'],
 ];
 
-/** As VS Code names its themes to a webview. */
-const THEMES = { dark: 'vscode-dark', light: 'vscode-light', hc: 'vscode-high-contrast', 'hc-light': 'vscode-high-contrast-light' } as const;
+/** What the system asks for, as a browser tells its pages. */
+const THEMES = {
+  'dark': { colorScheme: 'dark', contrast: 'no-preference' }, 'light': { colorScheme: 'light', contrast: 'no-preference' },
+  'hc': { colorScheme: 'dark', contrast: 'more' }, 'hc-light': { colorScheme: 'light', contrast: 'more' },
+} as const;
 const VIEWPORT = { width: 1280, height: 800 };
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-pictures-'));
@@ -75,10 +78,9 @@ async function shoot(browser: Browser, name: string, reference: string, prepare:
       createInterface({ input: viewer.stdout }).once('line', resolve);
       viewer.once('exit', () => reject(new Error(`rollout view ${reference} ended`)));
     });
-    for (const [theme, kind] of Object.entries(THEMES)) {
-      const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, colorScheme: theme.includes('light') ? 'light' : 'dark' });
+    for (const [theme, asked] of Object.entries(THEMES)) {
+      const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...asked });
       await page.goto(url);
-      await page.locator('body').evaluate((body: { setAttribute(name: string, value: string): void }, value) => body.setAttribute('data-vscode-theme-kind', value), kind);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await prepare(page);
       await page.waitForLoadState('networkidle');

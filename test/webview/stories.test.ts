@@ -85,7 +85,7 @@ async function lookAt(page: Page, story: string, look: Look): Promise<string[]> 
     return { drawn: parts.length, wide: document.documentElement.scrollWidth - window.innerWidth, past: Math.max(0, ...rights) };
   });
   const off = story.startsWith('components/') ? PAGE_RULES : [];
-  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(off)}, ${JSON.stringify(look.rules) ?? 'undefined'})`));
+  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(off)}, ${look.rules === undefined ? 'undefined' : JSON.stringify(look.rules)})`));
   return [
     ...(drawn === 0 ? [`${story}: draws nothing`] : []),
     ...(past > 0 ? [`${story}: ends ${past} px beyond the window`] : []),

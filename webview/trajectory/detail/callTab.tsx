@@ -59,7 +59,6 @@ function ToolCall({ view, span, said }: { readonly view: TrajectoryView; readonl
           {before !== undefined && (
             <span class="compare">
               <Checkbox label={`against step ${before.step}`} checked={compare} onChange={setCompare} />
-              <ActionLink label="go there" onClick={() => view.go(before.seq)} />
             </span>
           )}
         </ValueView>
