@@ -11,7 +11,7 @@ import { spawnSync } from 'node:child_process';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { root } from './bundles.ts';
-import { KITS, missingKit } from './system/kits.ts';
+import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 
 /** Suites of `npm test`, in order. */
@@ -86,6 +86,9 @@ function prepare(suite: string): string | undefined {
     if (done.status !== 0) return `${script} failed.`;
   }
   process.env['ROLLOUT_VSIX'] = path.join(root, 'dist', 'rollout-studio.vsix');
+  // Where real recordings are at hand, one of them is imported and read instead of the small one.
+  const recordings = kitFolder('recordings');
+  if (recordings !== undefined) process.env['ROLLOUT_RECORDING'] ??= path.join(recordings, 'tau-bench', 'gpt-4o-airline.json');
   return undefined;
 }
 
