@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../src/common/errors.ts';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { BatchPage } from './batch/batchPage.tsx';
-import { EmptyState } from './components/emptyState.tsx';
+import { EmptyState } from './components/notices/emptyState.tsx';
 import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 

@@ -1,7 +1,7 @@
 /** What a person can do from the batch page. Failures are told in a notice. */
 import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
-import { say } from '../components/notice.tsx';
+import { say } from '../components/notices/notice.tsx';
 import type { Host } from '../host/host.ts';
 import type { BatchView, CellAt } from './batchView.ts';
 

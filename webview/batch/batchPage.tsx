@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { announce } from '../components/announcer.tsx';
-import { Banner } from '../components/banner.tsx';
-import { KeysOverlay } from '../components/keysOverlay.tsx';
+import { announce } from '../components/notices/announcer.tsx';
+import { Banner } from '../components/notices/banner.tsx';
+import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { BatchData } from '../data/batchData.ts';
 import { useChanges, useValue } from '../data/observe.ts';
 import { clock, count } from '../format.ts';

@@ -1,6 +1,6 @@
 /** What stands where the grid would, when there is nothing to show in it. */
 import { Button } from '../components/controls.tsx';
-import { EmptyState } from '../components/emptyState.tsx';
+import { EmptyState } from '../components/notices/emptyState.tsx';
 import { count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
 import { withoutPart } from './model/filter.ts';

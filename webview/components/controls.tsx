@@ -7,7 +7,7 @@ import {
 } from '@vscode/webview-ui-toolkit';
 import { h, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Icon, type IconName } from './icon.tsx';
+import { Icon, type IconName } from './marks/icon.tsx';
 
 provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeCheckbox(), vsCodeDropdown(), vsCodeOption(), vsCodeTextField());
 

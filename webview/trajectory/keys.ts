@@ -1,5 +1,5 @@
 /** The keys of the trajectory page, as they are shown and as they are bound. */
-import type { KeyGroup } from '../components/keysOverlay.tsx';
+import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';
 import { referenceOf } from './reference.ts';
 import type { TrajectorySession } from './session.ts';

@@ -3,7 +3,7 @@ import { errorText } from '../../src/common/errors.ts';
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import type { PageAction, PagePlace } from '../../src/protocol/page.ts';
 import { failure, difference, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
-import { say } from '../components/notice.tsx';
+import { say } from '../components/notices/notice.tsx';
 import { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
 import { isShown, StepRows, type Filter, type Row } from './steps/rows.ts';

@@ -2,11 +2,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { announce } from '../components/announcer.tsx';
-import { Banner } from '../components/banner.tsx';
-import { EmptyState } from '../components/emptyState.tsx';
-import { KeysOverlay } from '../components/keysOverlay.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { announce } from '../components/notices/announcer.tsx';
+import { Banner } from '../components/notices/banner.tsx';
+import { EmptyState } from '../components/notices/emptyState.tsx';
+import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
+import { Skeleton } from '../components/notices/skeleton.tsx';
 import { Splitter } from '../components/splitter.tsx';
 import { useChanges, useValue } from '../data/observe.ts';
 import { count } from '../format.ts';

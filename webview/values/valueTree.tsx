@@ -1,5 +1,5 @@
 /** The rows of a value as a tree one can open and close with the keyboard. */
-import { Icon } from '../components/icon.tsx';
+import { Icon } from '../components/marks/icon.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 import type { ValueRow } from './valueDocument.ts';
 import { useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /** What is known of one attempt, in short: beside the pointer, or docked below a narrow grid. */
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { compact, duration } from '../../format.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import { verdictOf } from '../model/cellText.ts';

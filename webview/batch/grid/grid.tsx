@@ -1,6 +1,6 @@
 /** The attempts of a batch as a grid: a row for each task, a column for each attempt. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { HoverCard } from '../../components/hoverCard.tsx';
+import { HoverCard } from '../../components/overlays/hoverCard.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { AttemptCard } from '../attempt/attemptCard.tsx';
 import type { BatchView, CellAt } from '../batchView.ts';

@@ -1,6 +1,6 @@
 /** Draws the part of the grid that is seen. Nothing here keeps state but the texts that were cut to fit. */
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { drawGlyph } from '../../components/glyphCanvas.ts';
+import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
 import { duration } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import { rateOf, type GroupRow } from '../model/arrange.ts';

@@ -1,6 +1,6 @@
 /** Which batch this is, how far it is, how well it does, and its controls. */
-import { Glyph } from '../../components/glyph.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
+import { Icon } from '../../components/marks/icon.tsx';
 import { count, duration } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';

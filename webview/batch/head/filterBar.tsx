@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { Button, Dropdown, TextField } from '../../components/controls.tsx';
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import { FILTER_FIELDS } from '../model/filter.ts';

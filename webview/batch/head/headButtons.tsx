@@ -1,6 +1,6 @@
 /** The controls of a batch: only those that make sense now and that the host can do. */
 import { Button } from '../../components/controls.tsx';
-import type { IconName } from '../../components/icon.tsx';
+import type { IconName } from '../../components/marks/icon.tsx';
 import type { BatchActions, BatchVerb } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';
 

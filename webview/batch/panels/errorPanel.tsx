@@ -1,5 +1,5 @@
 /** What the attempts that did not pass ended with; a click leaves only those. */
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import type { ErrorBars } from '../model/errorBars.ts';

@@ -2,8 +2,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button, Checkbox, Dropdown, TextField } from '../../components/controls.tsx';
-import { KeysOverlay } from '../../components/keysOverlay.tsx';
-import { MenuButton } from '../../components/menu.tsx';
+import { KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
+import { MenuButton } from '../../components/overlays/menu.tsx';
 import { TabPanel, Tabs } from '../../components/tabs.tsx';
 import { story } from '../index.ts';
 

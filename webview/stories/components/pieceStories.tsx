@@ -1,15 +1,15 @@
 /** Lists, glyphs, banners and what stands where there is nothing to show. */
 import { useState } from 'preact/hooks';
 import { OUTCOMES } from '../../../src/trace/outcome.ts';
-import { Banner } from '../../components/banner.tsx';
-import { EmptyState } from '../../components/emptyState.tsx';
-import { Glyph } from '../../components/glyph.tsx';
-import { HoverCard } from '../../components/hoverCard.tsx';
-import { Icon, type IconName } from '../../components/icon.tsx';
-import { ICONS } from '../../components/icons.ts';
+import { Banner } from '../../components/notices/banner.tsx';
+import { EmptyState } from '../../components/notices/emptyState.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
+import { HoverCard } from '../../components/overlays/hoverCard.tsx';
+import { Icon, type IconName } from '../../components/marks/icon.tsx';
+import { ICONS } from '../../components/marks/icons.ts';
 import { ActionLink, SourceLink } from '../../components/link.tsx';
 import { Quantity } from '../../components/quantity.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
+import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { Splitter } from '../../components/splitter.tsx';
 import { VirtualList } from '../../components/virtualList.tsx';
 import { count } from '../../format.ts';

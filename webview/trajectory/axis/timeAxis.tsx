@@ -1,6 +1,6 @@
 /** The time axis: when the model spoke, tools ran, the world changed. It shares the page's cursor. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { duration } from '../../format.ts';
 import { referenceOf } from '../reference.ts';
 import type { TrajectorySession } from '../session.ts';

@@ -1,17 +1,17 @@
 /** The right side of the trajectory page: all about the event the cursor is on. */
 import { useEffect, useRef } from 'preact/hooks';
-import { EmptyState } from '../../components/emptyState.tsx';
+import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { TabPanel, Tabs } from '../../components/tabs.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { TABS, type Tab, type TrajectoryView } from '../view.ts';
-import { CallTab } from './callTab.tsx';
+import { CallTab } from './tabs/callTab.tsx';
 import { DetailHead } from './detailHead.tsx';
-import { MessagesTab } from './messagesTab.tsx';
-import { RawTab } from './rawTab.tsx';
+import { MessagesTab } from './tabs/messagesTab.tsx';
+import { RawTab } from './tabs/rawTab.tsx';
 import { modelCallOf, subjectAt, type Subject } from './subject.ts';
-import { TimingTab } from './timingTab.tsx';
-import { TokensTab } from './tokensTab.tsx';
-import { WorldTab } from './worldTab.tsx';
+import { TimingTab } from './tabs/timingTab.tsx';
+import { TokensTab } from './tabs/tokensTab.tsx';
+import { WorldTab } from './tabs/worldTab.tsx';
 import './detail.css';
 
 const NAMES: Readonly<Record<Tab, string>> = { call: 'Call', messages: 'Messages', world: 'World', tokens: 'Tokens', timing: 'Timing', raw: 'Raw' };

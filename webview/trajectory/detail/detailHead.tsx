@@ -3,7 +3,7 @@ import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { Button } from '../../components/controls.tsx';
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { duration } from '../../format.ts';
 import type { TrajectoryView } from '../view.ts';
 import type { Subject } from './subject.ts';

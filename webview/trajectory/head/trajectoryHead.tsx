@@ -1,8 +1,8 @@
 /** Whose trajectory this is, what it was worth, and the buttons that move through it. */
 import { Button } from '../../components/controls.tsx';
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { ActionLink } from '../../components/link.tsx';
-import { MenuButton } from '../../components/menu.tsx';
+import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { compact, count, duration } from '../../format.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';

@@ -1,5 +1,5 @@
 /** Why, in one line: what the scorer said, the first error, what else is particular about this rollout. */
-import { Glyph } from '../../components/glyph.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { ActionLink } from '../../components/link.tsx';
 import { failure } from '../../../src/trace/cursor.ts';
 import type { TrajectorySession } from '../session.ts';

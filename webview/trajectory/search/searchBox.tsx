@@ -1,7 +1,7 @@
 /** The field that searches everything, and the filter of the step list beside it. */
 import { useEffect, useState } from 'preact/hooks';
 import { Button, TextField } from '../../components/controls.tsx';
-import type { IconName } from '../../components/icon.tsx';
+import type { IconName } from '../../components/marks/icon.tsx';
 import { count } from '../../format.ts';
 import { useKeys } from '../../keys.ts';
 import type { TrajectorySession } from '../session.ts';

@@ -6,7 +6,7 @@ import type { ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
-import type { IconName } from '../../components/icon.tsx';
+import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
 import { StepRows, type Row } from './rows.ts';
 

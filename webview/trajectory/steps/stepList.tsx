@@ -1,7 +1,7 @@
 /** The steps of a trajectory, one row each. */
 import { VirtualList } from '../../components/virtualList.tsx';
-import { Glyph } from '../../components/glyph.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
+import { Icon } from '../../components/marks/icon.tsx';
 import { duration } from '../../format.ts';
 import type { TrajectorySession } from '../session.ts';
 import { failed, StepRows, type Row } from './rows.ts';

@@ -1,14 +1,14 @@
 /** The context: what the model was told at this step, or all that was said so far. */
 import { useMemo, useState } from 'preact/hooks';
-import { stateAt } from '../../../src/trace/fold.ts';
-import type { MessageEntry } from '../../../src/trace/model/messages.ts';
-import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { partsText } from '../../../src/trace/text/values.ts';
-import { Button, Dropdown } from '../../components/controls.tsx';
-import { Icon } from '../../components/icon.tsx';
-import type { TrajectoryView } from '../view.ts';
-import { MessageBody } from './messageBody.tsx';
-import { modelCallOf, type Subject } from './subject.ts';
+import { stateAt } from '../../../../src/trace/fold.ts';
+import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
+import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import { partsText } from '../../../../src/trace/text/values.ts';
+import { Button, Dropdown } from '../../../components/controls.tsx';
+import { Icon } from '../../../components/marks/icon.tsx';
+import type { TrajectoryView } from '../../view.ts';
+import { MessageBody } from '../parts/messageBody.tsx';
+import { modelCallOf, type Subject } from '../subject.ts';
 
 const AT_FIRST = 60;
 const ICONS = { system: 'gear', user: 'person', assistant: 'hubot', tool: 'tools' } as const;

@@ -1,22 +1,22 @@
 /** What was asked and what it gave: of a tool call, a model call, a message, or any other event. */
 import { useState } from 'preact/hooks';
-import type { Json } from '../../../src/common/json.ts';
-import { previousCall } from '../../../src/trace/calls.ts';
-import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
-import { textOf } from '../../../src/trace/model/messages.ts';
-import { Checkbox } from '../../components/controls.tsx';
-import { ActionLink } from '../../components/link.tsx';
-import { PlainText } from '../../text/plain.tsx';
-import { Markdown } from '../../text/markdown.tsx';
-import { Ansi } from '../../text/ansi.tsx';
-import { ValueView } from '../../values/valueView.tsx';
-import type { TrajectoryView } from '../view.ts';
-import { ErrorView } from './errorView.tsx';
-import { Fields } from './fields.tsx';
-import { MessageBody } from './messageBody.tsx';
-import { useValueActions } from './actions.ts';
-import type { Subject } from './subject.ts';
-import { WorldRows } from './worldRows.tsx';
+import type { Json } from '../../../../src/common/json.ts';
+import { previousCall } from '../../../../src/trace/calls.ts';
+import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
+import { textOf } from '../../../../src/trace/model/messages.ts';
+import { Checkbox } from '../../../components/controls.tsx';
+import { ActionLink } from '../../../components/link.tsx';
+import { PlainText } from '../../../text/plain.tsx';
+import { Markdown } from '../../../text/markdown.tsx';
+import { Ansi } from '../../../text/ansi.tsx';
+import { ValueView } from '../../../values/valueView.tsx';
+import type { TrajectoryView } from '../../view.ts';
+import { ErrorView } from '../parts/errorView.tsx';
+import { Fields } from '../parts/fields.tsx';
+import { MessageBody } from '../parts/messageBody.tsx';
+import { useValueActions } from '../parts/actions.ts';
+import type { Subject } from '../subject.ts';
+import { WorldRows } from '../parts/worldRows.tsx';
 
 export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   switch (subject.kind) {

@@ -1,6 +1,6 @@
 /** Where the time of this step went. */
-import type { TrajectoryView } from '../view.ts';
-import type { Subject } from './subject.ts';
+import type { TrajectoryView } from '../../view.ts';
+import type { Subject } from '../subject.ts';
 import { timeBars, type TimeBar } from './timing.ts';
 
 export function TimingTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {

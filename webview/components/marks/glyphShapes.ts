@@ -1,5 +1,5 @@
 /** The shapes of outcomes in a box of 12 by 12, for SVG and canvas alike. */
-import type { Outcome } from '../../src/trace/outcome.ts';
+import type { Outcome } from '../../../src/trace/outcome.ts';
 
 export interface Shape {
   /** SVG path data. */

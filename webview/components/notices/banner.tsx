@@ -1,6 +1,6 @@
 /** One line above a page about something that concerns all of it. */
-import { Button } from './controls.tsx';
-import { Icon } from './icon.tsx';
+import { Button } from '../controls.tsx';
+import { Icon } from '../marks/icon.tsx';
 
 const ICONS = { info: 'info', warning: 'warning', error: 'error', held: 'debug-pause' } as const;
 

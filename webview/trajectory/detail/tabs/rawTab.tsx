@@ -1,11 +1,11 @@
 /** The events themselves, as they are in the log. */
 import { useMemo } from 'preact/hooks';
-import type { Json } from '../../../src/common/json.ts';
-import type { AnyEvent } from '../../../src/trace/model.ts';
-import { ValueView } from '../../values/valueView.tsx';
-import type { TrajectoryView } from '../view.ts';
-import { useValueActions } from './actions.ts';
-import { eventsOf, type Subject } from './subject.ts';
+import type { Json } from '../../../../src/common/json.ts';
+import type { AnyEvent } from '../../../../src/trace/model.ts';
+import { ValueView } from '../../../values/valueView.tsx';
+import type { TrajectoryView } from '../../view.ts';
+import { useValueActions } from '../parts/actions.ts';
+import { eventsOf, type Subject } from '../subject.ts';
 
 export function RawTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const events = eventsOf(view.data.model, subject);

@@ -1,5 +1,5 @@
 /** What became of an attempt or a call, as a shape: told apart without colour. */
-import type { Outcome } from '../../src/trace/outcome.ts';
+import type { Outcome } from '../../../src/trace/outcome.ts';
 import { outcomeColour, SHAPES } from './glyphShapes.ts';
 
 /** `title`: said to screen readers and shown on hover; without one it is decoration beside words. */

@@ -1,11 +1,11 @@
 /** The tokens of a model call as they were sampled: ids, how sure the model was of each, what is trained on. */
 import { useEffect, useState } from 'preact/hooks';
-import { errorText } from '../../../src/common/errors.ts';
-import type { ModelSpan } from '../../../src/trace/model/spans.ts';
-import { Button } from '../../components/controls.tsx';
-import type { TrajectoryView } from '../view.ts';
-import { Fields } from './fields.tsx';
-import { modelCallOf, type Subject } from './subject.ts';
+import { errorText } from '../../../../src/common/errors.ts';
+import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
+import { Button } from '../../../components/controls.tsx';
+import type { TrajectoryView } from '../../view.ts';
+import { Fields } from '../parts/fields.tsx';
+import { modelCallOf, type Subject } from '../subject.ts';
 import { tokensOf, type CallTokens } from './tokens.ts';
 
 const CHIPS_AT_ONCE = 1_000;

@@ -1,13 +1,13 @@
 /** The parts of a message, each in its own way. */
-import type { Json } from '../../../src/common/json.ts';
-import type { MessageEntry } from '../../../src/trace/model/messages.ts';
-import type { Part } from '../../../src/trace/schema.ts';
-import { valueText } from '../../../src/trace/text/values.ts';
-import { Glyph } from '../../components/glyph.tsx';
-import { ActionLink } from '../../components/link.tsx';
-import { Markdown } from '../../text/markdown.tsx';
-import { ValueView } from '../../values/valueView.tsx';
-import type { TrajectoryView } from '../view.ts';
+import type { Json } from '../../../../src/common/json.ts';
+import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
+import type { Part } from '../../../../src/trace/schema.ts';
+import { valueText } from '../../../../src/trace/text/values.ts';
+import { Glyph } from '../../../components/marks/glyph.tsx';
+import { ActionLink } from '../../../components/link.tsx';
+import { Markdown } from '../../../text/markdown.tsx';
+import { ValueView } from '../../../values/valueView.tsx';
+import type { TrajectoryView } from '../../view.ts';
 import { useValueActions } from './actions.ts';
 
 export function MessageBody({ view, entry }: { readonly view: TrajectoryView; readonly entry: MessageEntry }) {

@@ -1,10 +1,10 @@
 /** An error: its class and words, where it was thrown, and the lines around that place. */
 import { useEffect, useState } from 'preact/hooks';
-import type { TraceError } from '../../../src/trace/schema.ts';
-import { Glyph } from '../../components/glyph.tsx';
-import { SourceLink } from '../../components/link.tsx';
-import { sourceAround, type SourceLines } from '../../data/sources.ts';
-import type { TrajectoryView } from '../view.ts';
+import type { TraceError } from '../../../../src/trace/schema.ts';
+import { Glyph } from '../../../components/marks/glyph.tsx';
+import { SourceLink } from '../../../components/link.tsx';
+import { sourceAround, type SourceLines } from '../../../data/sources.ts';
+import type { TrajectoryView } from '../../view.ts';
 import { framesOf } from './frames.ts';
 
 const LINES_AROUND = 4;

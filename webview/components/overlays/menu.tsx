@@ -1,7 +1,7 @@
 /** A button that opens a menu. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Button } from './controls.tsx';
-import type { IconName } from './icon.tsx';
+import { Button } from '../controls.tsx';
+import type { IconName } from '../marks/icon.tsx';
 
 export interface MenuEntry {
   readonly label: string;

@@ -1,7 +1,7 @@
 /** Where the time of a step went, as bars one below the other. */
-import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
-import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import type { Step } from '../../../src/trace/model/step.ts';
+import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
+import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import type { Step } from '../../../../src/trace/model/step.ts';
 
 export interface TimeBar {
   readonly name: string;

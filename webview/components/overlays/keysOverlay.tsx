@@ -1,6 +1,6 @@
 /** All keys of a page. */
 import { useEffect, useRef } from 'preact/hooks';
-import { Button } from './controls.tsx';
+import { Button } from '../controls.tsx';
 
 export interface KeyGroup {
   readonly title: string;

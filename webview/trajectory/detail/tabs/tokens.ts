@@ -1,8 +1,8 @@
 /** Token records of model calls: prompts are differences to earlier calls, so a chain of them is put together. */
-import type { ModelSpan } from '../../../src/trace/model/spans.ts';
-import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { tokenRecord, type TokenRecord } from '../../../src/trace/schema.ts';
-import type { Blobs } from '../../data/blobs.ts';
+import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
+import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import { tokenRecord, type TokenRecord } from '../../../../src/trace/schema.ts';
+import type { Blobs } from '../../../data/blobs.ts';
 
 export interface CallTokens {
   /** Ids of the whole prompt. */

@@ -1,10 +1,10 @@
 /** Changed rows and files of a world, by table: what was, struck out, and what is. */
-import type { Json } from '../../../src/common/json.ts';
-import { isJsonObject } from '../../../src/common/json.ts';
-import type { Change } from '../../../src/trace/schema.ts';
-import { valueText } from '../../../src/trace/text/values.ts';
+import type { Json } from '../../../../src/common/json.ts';
+import { isJsonObject } from '../../../../src/common/json.ts';
+import type { Change } from '../../../../src/trace/schema.ts';
+import { valueText } from '../../../../src/trace/text/values.ts';
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/controls.tsx';
+import { Button } from '../../../components/controls.tsx';
 
 type Row = Pick<Change, 'table' | 'file' | 'key' | 'op' | 'before' | 'after'>;
 

@@ -1,6 +1,6 @@
 /** The members of a small record, one a line. Records inside it are written out. */
-import type { Json } from '../../../src/common/json.ts';
-import { valueText } from '../../../src/trace/text/values.ts';
+import type { Json } from '../../../../src/common/json.ts';
+import { valueText } from '../../../../src/trace/text/values.ts';
 
 export function Fields({ title, data }: { readonly title: string; readonly data: object }) {
   const rows = Object.entries(data as Readonly<Record<string, Json | undefined>>).flatMap(([name, value]) => flat(name, value));

@@ -1,10 +1,10 @@
 /** What changed in the world: by this call, in this step, or since the start. */
 import { useMemo, useState } from 'preact/hooks';
-import { stateAt } from '../../../src/trace/fold.ts';
-import { Dropdown } from '../../components/controls.tsx';
-import type { TrajectoryView } from '../view.ts';
-import type { Subject } from './subject.ts';
-import { WorldRows } from './worldRows.tsx';
+import { stateAt } from '../../../../src/trace/fold.ts';
+import { Dropdown } from '../../../components/controls.tsx';
+import type { TrajectoryView } from '../../view.ts';
+import type { Subject } from '../subject.ts';
+import { WorldRows } from '../parts/worldRows.tsx';
 
 type Since = 'call' | 'step' | 'start';
 

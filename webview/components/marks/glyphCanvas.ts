@@ -1,5 +1,5 @@
 /** Glyphs on a canvas. */
-import { OUTCOMES, type Outcome } from '../../src/trace/outcome.ts';
+import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { outcomeColour, SHAPES } from './glyphShapes.ts';
 
 export { outcomeColour } from './glyphShapes.ts';

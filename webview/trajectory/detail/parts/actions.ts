@@ -1,7 +1,7 @@
 /** What can be done with a value that is shown: copied, opened as a document. */
 import { useMemo } from 'preact/hooks';
-import type { ValueViewProps } from '../../values/valueView.tsx';
-import type { TrajectoryView } from '../view.ts';
+import type { ValueViewProps } from '../../../values/valueView.tsx';
+import type { TrajectoryView } from '../../view.ts';
 
 export function useValueActions(view: TrajectoryView): Pick<ValueViewProps, 'onCopy' | 'onDocument'> {
   return useMemo(() => ({

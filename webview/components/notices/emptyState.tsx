@@ -1,6 +1,6 @@
 /** What stands where there is nothing to show: what that means, and what to do. */
-import { Button } from './controls.tsx';
-import { Icon, type IconName } from './icon.tsx';
+import { Button } from '../controls.tsx';
+import { Icon, type IconName } from '../marks/icon.tsx';
 
 export interface EmptyAction {
   readonly label: string;
