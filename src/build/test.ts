@@ -36,39 +36,33 @@ const add = (to: Count, count: Count): void => {
   to.flaky += count.flaky;
 };
 
-/** What each file of a suite came to. */
-async function runFiles(name: string, files: readonly string[]): Promise<Map<string, Count>> {
-  const counts = new Map<string, Count>();
-  const of = (file: string | undefined): Count => {
-    const key = file ?? '';
-    const count = counts.get(key) ?? none();
-    counts.set(key, count);
-    return count;
-  };
+async function runFiles(name: string, files: readonly string[]): Promise<Count> {
+  const count = none();
   const stream = run({ files, concurrency: CONCURRENCY[name] ?? 1, timeout: Object.hasOwn(KITS, name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: NODE });
   stream.on('test:pass', (event) => {
     if (event.details.type === 'suite') return;
-    if (event.skip !== undefined && event.skip !== false) of(event.file).skipped += 1;
-    else of(event.file).passed += 1;
+    if (event.skip !== undefined && event.skip !== false) count.skipped += 1;
+    else count.passed += 1;
   });
   stream.on('test:fail', (event) => {
-    if (event.details.type !== 'suite') of(event.file).failed += 1;
+    if (event.details.type !== 'suite') count.failed += 1;
   });
   for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
-  return counts;
+  return count;
 }
 
 async function runSuite(name: string, files: readonly string[]): Promise<Count> {
-  const counts = await runFiles(name, files);
-  const failed = files.filter((file) => (counts.get(file)?.failed ?? 0) > 0);
-  for (const file of TWICE.has(name) ? failed : []) {
-    console.log(`\nagain: ${path.relative(root, file)}`);
-    const second = none();
-    for (const count of (await runFiles(name, [file])).values()) add(second, count);
-    counts.set(file, { ...second, flaky: second.failed === 0 ? 1 : 0 });
-  }
+  if (!TWICE.has(name)) return runFiles(name, files);
   const total = none();
-  for (const count of counts.values()) add(total, count);
+  for (const file of files) {
+    let count = await runFiles(name, [file]);
+    if (count.failed > 0) {
+      console.log(`\nagain: ${path.relative(root, file)}`);
+      count = await runFiles(name, [file]);
+      if (count.failed === 0) count.flaky = 1;
+    }
+    add(total, count);
+  }
   return total;
 }
 

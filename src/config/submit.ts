@@ -65,7 +65,13 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   const { agent, world, file, root } = loaded;
   const shown = (path: string): string => relative(root, path);
   const git = await ports.git();
-  const scorer = await submittedScorer(loaded, bundles);
+  // All modules are asked for at once: they are bundled together.
+  const worldModule = world === undefined ? undefined : bundles.add(joinPath(dirname(world.path), world.file.module));
+  worldModule?.catch(() => undefined); // told below, unless something else is wrong first
+  const [scorer, tools] = await Promise.all([
+    submittedScorer(loaded, bundles),
+    Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, loaded, ports.files, bundles))),
+  ]);
   const built: Submission = {
     version: 1,
     name: loaded.name,
@@ -75,15 +81,15 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
       file: shown(agent.path),
       model: submittedModel(agent.file.model),
       prompt: { text: agent.prompt.text, ...(agent.prompt.path === undefined ? {} : { file: shown(agent.prompt.path) }) },
-      tools: (await Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, loaded, ports.files, bundles)))).flat(),
+      tools: tools.flat(),
       answer: answerRule(agent.file.answer),
       context: agent.file.context,
       limits: agent.file.limits,
     },
-    ...(world === undefined ? {} : {
+    ...(world === undefined || worldModule === undefined ? {} : {
       world: {
         name: world.file.name, file: shown(world.path), kind: 'module',
-        module: await bundles.add(joinPath(dirname(world.path), world.file.module)),
+        module: await worldModule,
         ...(world.file.user === undefined || world.userPrompt === undefined ? {} : { user: { model: submittedModel(world.file.user.model), prompt: world.userPrompt.text } }),
         perturb: [],
       },

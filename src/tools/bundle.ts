@@ -24,8 +24,8 @@ export interface BundleProblem {
   readonly message: string;
 }
 
-/** Where the bundle would lie if it were written: sources in the map are relative to it. */
-const OUT = 'bundle.mjs';
+/** Bundles would lie in the root if they were written, for sources in the map are relative to them; their names are in none of it. */
+const OUT = 'bundle-';
 /** CommonJS packages inside an ES module still call `require` for Node's own modules. */
 const REQUIRE = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
@@ -37,45 +37,93 @@ const REQUIRE = "import { createRequire as __createRequire } from 'node:module';
  */
 export async function bundleModule(absolutePath: string, root: string): Promise<Bundle> {
   // esbuild follows links, so a root behind one (macOS' /tmp) would seem to be elsewhere.
-  return bundle(await realpath(absolutePath).catch(() => absolutePath), await realpath(root).catch(() => root));
-}
-
-async function bundle(absolutePath: string, root: string): Promise<Bundle> {
-  const file = relativeTo(root, absolutePath);
-  const found = await stat(absolutePath).catch(() => undefined);
+  const [entry, folder] = await Promise.all([absolutePath, root].map((path) => realpath(path).catch(() => path)));
+  const asked = { path: entry ?? absolutePath, root: folder ?? root };
+  const file = relativeTo(asked.root, asked.path);
+  const found = await stat(asked.path).catch(() => undefined);
   if (found?.isFile() !== true) {
     throw new StudioError('config', `${file}: there is no such file.`, { mend: 'Paths of modules are relative to the file that names them.', details: { problems: [{ file, line: 1, column: 1, message: 'there is no such file' }] } });
   }
+  return together(asked);
+}
+
+interface Asked {
+  readonly path: string;
+  readonly root: string;
+}
+
+interface Waiting extends Asked {
+  resolve(bundle: Bundle): void;
+  reject(error: unknown): void;
+}
+
+/** Modules of one submission are asked for at nearly the same time. */
+const TOGETHER_MS = 5;
+let waiting: Waiting[] = [];
+
+/**
+ * Modules that are asked for together are made in one run: each is a bundle of its own, but what they share is read and
+ * parsed once. With the bundler that is WebAssembly this is most of the time of a launch.
+ */
+function together(asked: Asked): Promise<Bundle> {
+  return new Promise((resolve, reject) => {
+    if (waiting.length === 0) setTimeout(() => flush(waiting.splice(0)), TOGETHER_MS);
+    waiting.push({ ...asked, resolve, reject });
+  });
+}
+
+function flush(all: readonly Waiting[]): void {
+  for (const root of new Set(all.map((one) => one.root))) {
+    const some = all.filter((one) => one.root === root);
+    bundle(some.map((one) => one.path), root).then(
+      (bundles) => {
+        for (const [index, one] of some.entries()) {
+          const made = bundles[index];
+          if (made === undefined) one.reject(new StudioError('internal', `esbuild gave no output for ${relativeTo(root, one.path)}.`));
+          else one.resolve(made);
+        }
+      },
+      (error: unknown) => {
+        const [only] = some;
+        if (some.length === 1 && only !== undefined) only.reject(isBuildFailure(error) ? bundleError(relativeTo(root, only.path), error) : error);
+        else for (const one of some) flush([one]); // each with what is wrong in it
+      },
+    );
+  }
+}
+
+/** One bundle for each path, in their order. Rejects with what esbuild says. */
+async function bundle(paths: readonly string[], root: string): Promise<Bundle[]> {
   // Loaded at first use: it starts a process of its own.
   const { build } = await import('esbuild');
-  try {
-    const result = await build({
-      absWorkingDir: root,
-      entryPoints: [absolutePath],
-      outfile: path.join(root, OUT),
-      write: false,
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node22',
-      sourcemap: 'external',
-      sourcesContent: true,
-      keepNames: true,
-      legalComments: 'none',
-      charset: 'utf8',
-      loader: { '.sql': 'text', '.txt': 'text', '.md': 'text' },
-      banner: { js: REQUIRE },
-      plugins: [productModules(), libraries(root)],
-      logLevel: 'silent',
-    });
-    const code = result.outputFiles.find((output) => output.path.endsWith('.mjs'))?.contents;
-    const map = result.outputFiles.find((output) => output.path.endsWith('.map'))?.contents;
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: paths.map((path, index) => ({ in: path, out: `${OUT}${index}` })),
+    outdir: root,
+    outExtension: { '.js': '.mjs' },
+    write: false,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    sourcemap: 'external',
+    sourcesContent: true,
+    keepNames: true,
+    legalComments: 'none',
+    charset: 'utf8',
+    loader: { '.sql': 'text', '.txt': 'text', '.md': 'text' },
+    banner: { js: REQUIRE },
+    plugins: [productModules(), libraries(root)],
+    logLevel: 'silent',
+  });
+  const outputs = new Map(result.outputFiles.map((output) => [path.basename(output.path), output.contents]));
+  return paths.map((entry, index) => {
+    const file = relativeTo(root, entry);
+    const code = outputs.get(`${OUT}${index}.mjs`);
+    const map = outputs.get(`${OUT}${index}.mjs.map`);
     if (code === undefined || map === undefined) throw new StudioError('internal', `esbuild gave no output for ${file}.`);
     return { file, code, map, bundleSha: sha256Hex(code), mapSha: sha256Hex(map) };
-  } catch (error) {
-    if (!isBuildFailure(error)) throw error;
-    throw bundleError(file, error);
-  }
+  });
 }
 
 function isBuildFailure(error: unknown): error is BuildFailure {

@@ -5,11 +5,14 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { root } from '../../../src/build/bundles.ts';
 import { launchBrowser } from '../../webview/support/browser.ts';
 import { CodeServer } from './codeServer.ts';
+import { until } from './poll.ts';
 import { Workbench } from './workbench.ts';
 
 /** What the page always asks for in vain: four files that only code-server's own front serves; and what it says of accounts, of its own extensions, and of a machine that is slow. */
 const KNOWN = /vsda|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
 const OUT = path.join(root, 'test', '.out', 'e2e');
+/** As the extension names its pages (src/host/pages/panel.ts). */
+const VIEW_TYPE = 'rollout.page';
 
 export interface VsCodeOptions {
   /** The workspace; a copy of one, as a test may change it. Made when it is not there. */
@@ -77,6 +80,7 @@ export class VsCode {
 
   /** Loads the window again, as "Developer: Reload Window" does. */
   async reload(): Promise<void> {
+    await until(() => this.page.evaluate(keptEditors, VIEW_TYPE), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
     this.#leaving = true;
     await this.page.goto(this.server.url(this.#folder), { timeout: 60_000 });
     await this.workbench.ready();
@@ -105,4 +109,24 @@ export class VsCode {
       await this.server.close();
     }
   }
+}
+
+/** Runs in the page: whether the workbench has written down an editor of this type. */
+async function keptEditors(type: string): Promise<boolean> {
+  const read = <T>(request: IDBRequest<T>): Promise<T> => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error ?? new Error('the store of the workbench cannot be read'));
+  });
+  for (const { name } of await indexedDB.databases()) {
+    if (name?.startsWith('vscode-web-state-db-') !== true) continue;
+    const database = await read(indexedDB.open(name));
+    try {
+      if (!database.objectStoreNames.contains('ItemTable')) continue;
+      const state: unknown = await read(database.transaction('ItemTable').objectStore('ItemTable').get('memento/workbench.parts.editor'));
+      if (typeof state === 'string' && state.includes(type)) return true;
+    } finally {
+      database.close();
+    }
+  }
+  return false;
 }
