@@ -59,7 +59,7 @@ interface Waiting extends Asked {
 
 /** Modules of one submission are asked for at nearly the same time. */
 const TOGETHER_MS = 5;
-let waiting: Waiting[] = [];
+const waiting: Waiting[] = [];
 
 /**
  * Modules that are asked for together are made in one run: each is a bundle of its own, but what they share is read and
