@@ -17,7 +17,7 @@ import { installPrograms } from './system/programs.ts';
 /** Suites of `npm test`, in order. */
 const ALWAYS = ['unit', 'contract', 'process'] as const;
 /** Files of one suite that may run at once: process tests start several processes each. */
-const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, process: 2, webview: 2 };
+const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, process: 2 };
 /** A kit may have to install and make its counterpart first. */
 const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 /** Where a suite's files are, when not in the folder of its name. */

@@ -121,11 +121,11 @@ export class TrajectoryData {
     this.info = await this.api.rollout(this.rollout, signal);
     this.#pace.touch();
     const { batch, task } = this.info.row;
+    this.batch = await this.api.batch(batch, signal);
     await Promise.all([
-      this.api.batch(batch, signal).then((row) => (this.batch = row)),
       readDefinition(this.blobs, this.info.submission).then((definition) => (this.definition = definition)),
       this.refreshAttempts(batch, task),
-      this.#followNotes(batch),
+      this.#followNotes(batch, this.batch.rev),
     ]);
   }
 
@@ -138,10 +138,11 @@ export class TrajectoryData {
     this.#pace.touch();
   }
 
-  async #followNotes(batch: string): Promise<void> {
+  /** `afterRev`: rows up to there are read by task; a large batch has many more, and this page needs none of them. */
+  async #followNotes(batch: string, afterRev: number): Promise<void> {
     // The rows of the batch come along; those of this task keep the attempts up to date.
     const task = this.info?.row.task;
-    await follow(this.host.openSocket, { stream: batch }, {
+    await follow(this.host.openSocket, { stream: batch, afterRev }, {
       events: (events) => this.notes.add(events),
       rows: (rows) => {
         const mine = rows.filter((row) => row.task === task);

@@ -1,6 +1,6 @@
 /** The theme's colours as a canvas needs them: resolved once, again when the theme changes. */
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
-import { outcomeColour } from '../../components/marks/glyphCanvas.ts';
+import { outcomeColour } from '../../components/marks/glyphShapes.ts';
 
 export interface GridColours {
   readonly background: string;

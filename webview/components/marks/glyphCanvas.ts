@@ -1,16 +1,8 @@
 /** Glyphs on a canvas. */
-import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
-import { outcomeColour, SHAPES } from './glyphShapes.ts';
+import type { Outcome } from '../../../src/trace/outcome.ts';
+import { SHAPES } from './glyphShapes.ts';
 
-export { outcomeColour } from './glyphShapes.ts';
-
-export type GlyphColours = Readonly<Record<Outcome, string>>;
-
-/** The colours as they are now; to be read again when the theme changes. */
-export function glyphColours(element: Element): GlyphColours {
-  const style = getComputedStyle(element);
-  return Object.fromEntries(OUTCOMES.map((outcome) => [outcome, style.getPropertyValue(outcomeColour(outcome)).trim()])) as Record<Outcome, string>;
-}
+type GlyphColours = Readonly<Record<Outcome, string>>;
 
 const paths = new Map<Outcome, Path2D>();
 
