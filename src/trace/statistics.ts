@@ -2,11 +2,13 @@
  * The numbers of a batch. They count attempts, each by the rollout that settled it; nothing is dropped without being
  * told: attempts = scored + unscored + cancelled + infrastructure + open, and what cannot be said is null, with why.
  */
+import { each, finish, type Piecewise } from '../common/piecewise.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
-import { attemptsOf, countsByTask, type Attempt, type Settlement } from './statistics/outcomes.ts';
+import { attemptOf, countingRows } from './statistics/outcomes.ts';
 import { reportedKs, type Counts } from './statistics/passRates.ts';
-import { passIntervals, passTables } from './statistics/passTables.ts';
+import { groupCounts, passIntervals, passTables, passValues, type CountGroup } from './statistics/passTables.ts';
 import type { Report } from './statistics/schema.ts';
+import { Tally, type Share } from './statistics/tally.ts';
 import type { RolloutRow } from './summary.ts';
 
 export interface ReportInput {
@@ -27,134 +29,135 @@ export interface ReportInput {
 
 /** The report of a batch, finished or not. The same rows in any order give the same report. */
 export function report(input: ReportInput): Report {
-  const attempts = attemptsOf(input.rows);
-  const byTask = countsByTask(attempts);
-  const why: Record<string, string> = {};
-  const count = (settlement: Settlement): number => attempts.filter((attempt) => attempt.settlement === settlement).length;
-  const tasks = Math.max(input.tasks ?? 0, byTask.size);
-  const perTask = input.attempts ?? attempts.reduce((most, { attempt }) => Math.max(most, attempt), 0);
-  const total = input.attempts === undefined ? attempts.length : Math.max(attempts.length, tasks * input.attempts);
-  const scored = count('scored');
-  const passed = attempts.filter((attempt) => attempt.passed).length;
-  const solved = [...byTask.values()].filter((counts) => counts.c > 0).length;
+  return finish(reportPiecewise(input));
+}
 
-  const ks = reportedKs(perTask, input.ks);
-  const counts = [...byTask.values()];
-  const tables = passTables(counts, ks);
-  const stopped = stoppedEarly(input, attempts, byTask);
+/** The same, for those who must not be kept from other things by a large batch. */
+export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
+  const tally = new Tally();
+  yield* each(yield* countingRows(input.rows), (row) => tally.add(attemptOf(row)));
+  const usage = new Usage();
+  yield* each(input.rows, (row) => usage.add(row));
+  const why: Record<string, string> = {};
+  const { settled } = tally;
+  const { scored } = settled;
+  const tasks = Math.max(input.tasks ?? 0, tally.tasks.size);
+  const total = input.attempts === undefined ? tally.attempts : Math.max(tally.attempts, tasks * input.attempts);
+
+  const ks = reportedKs(input.attempts ?? tally.most, input.ks);
+  const groups = yield* groupCounts(tally.tasks.values());
+  const values = passValues(groups, ks);
+  const resamples = resamplesFor(values);
+  const tables = passTables(groups, ks);
+  const solved = tasksWith(groups, ({ c }) => c > 0);
+  const stopped = stoppedEarly(input, tally);
   if (stopped) {
     why['pass_at'] = why['pass_all'] = `the batch stops a task after ${input.passesPerTask ?? 0} passes, so how many attempts it got depends on how they went`;
   } else if (scored === 0) {
     why['pass_at'] = why['pass_all'] = 'no attempt is scored yet';
   } else {
     for (const k of ks) if (tables.pass_at[k] === null) why[`pass_at.${k}`] = why[`pass_all.${k}`] = `no task has ${k} scored attempts`;
-    if (counts.filter((task) => task.n > 0).length < 2) why['intervals'] = 'with a single task there is nothing to resample';
+    if (tasksWith(groups, ({ n }) => n > 0) < 2) why['intervals'] = 'with a single task there is nothing to resample';
   }
-  const intervals = stopped ? undefined : passIntervals(counts, ks);
-  const cost = costOf(input.rows);
+  const intervals = stopped ? undefined : yield* passIntervals(values, ks, resamples);
+  const { cost, tokens } = usage;
   if (cost === null) why['cost'] = 'no rollout tells its cost: the agent file has no price, or nothing has ended';
   if (cost === null || solved === 0) why['cost_per_solved'] = cost === null ? 'there is no cost' : 'no task is solved';
-  const tokens = tokensOf(input.rows);
   if (tokens === null) why['tokens'] = 'no model call told its usage';
-  const ms = timesOf(attempts);
+  const ms = timesOf(tally.times);
   if (ms === null) why['ms'] = 'no rollout tells how long it took';
   return {
     batch: input.batch,
     tasks,
     attempts: total,
     scored,
-    unscored: count('unscored'),
-    cancelled: count('cancelled'),
-    infrastructure: count('infrastructure'),
-    open: count('open') + total - attempts.length,
-    passed,
-    failed: scored - passed,
-    truncated: attempts.filter((attempt) => attempt.truncated).length,
+    unscored: settled.unscored,
+    cancelled: settled.cancelled,
+    infrastructure: settled.infrastructure,
+    open: settled.open + total - tally.attempts,
+    passed: tally.passed,
+    failed: scored - tally.passed,
+    truncated: tally.truncated,
     solved,
     pass_at: stopped ? null : tables.pass_at,
     tasks_at: tables.tasks_at,
     pass_all: stopped ? null : tables.pass_all,
-    intervals: { level: LEVEL, method: methodText(resamplesFor(counts.length)), pass_at: intervals?.pass_at ?? null, pass_all: intervals?.pass_all ?? null },
+    intervals: { level: LEVEL, method: methodText(resamples), pass_at: intervals?.pass_at ?? null, pass_all: intervals?.pass_all ?? null },
     tokens,
     ms,
     cost,
     cost_per_solved: cost === null || solved === 0 ? null : cost / solved,
-    duplicates: attempts.filter((attempt) => attempt.duplicate).length,
-    by_error: sharesBy(attempts, (attempt) => (attempt.error === undefined ? [] : [attempt.error])),
-    by_tool: sharesBy(attempts, (attempt) => (attempt.settlement === 'scored' ? attempt.tools : [])),
-    by_level: byLevel(byTask, input.levels, ks, stopped),
+    duplicates: tally.duplicates,
+    by_error: mostFirst(tally.byError),
+    by_tool: mostFirst(tally.byTool),
+    by_level: yield* byLevel(tally.tasks, input.levels, ks, stopped),
     why,
   };
 }
 
+function tasksWith(groups: readonly CountGroup[], test: (counts: Counts) => boolean): number {
+  return groups.reduce((sum, group) => sum + (test(group) ? group.tasks : 0), 0);
+}
+
 /** Whether the stop rule took attempts from a task because of how its others went. */
-function stoppedEarly({ passesPerTask }: ReportInput, attempts: readonly Attempt[], byTask: ReadonlyMap<string, Counts>): boolean {
+function stoppedEarly({ passesPerTask }: ReportInput, { tasks }: Tally): boolean {
   if (passesPerTask === undefined) return false;
-  return attempts.some(({ task, settlement }) => (settlement === 'cancelled' || settlement === 'open') && (byTask.get(task)?.c ?? 0) >= passesPerTask);
+  return [...tasks.values()].some(({ c, untold }) => untold > 0 && c >= passesPerTask);
 }
 
-function tokensOf(rows: readonly RolloutRow[]): Report['tokens'] {
-  const tokens = { input: 0, output: 0, cached: 0 };
-  for (const { progress } of rows) {
-    tokens.input += progress.input_tokens;
-    tokens.output += progress.output_tokens;
-    tokens.cached += progress.cached_tokens;
+class Usage {
+  cost: number | null = null;
+  readonly #tokens = { input: 0, output: 0, cached: 0 };
+
+  add({ progress }: RolloutRow): void {
+    this.#tokens.input += progress.input_tokens;
+    this.#tokens.output += progress.output_tokens;
+    this.#tokens.cached += progress.cached_tokens;
+    if (progress.cost !== undefined) this.cost = (this.cost ?? 0) + progress.cost;
   }
-  // A model call uses tokens; where none are counted, none were told (imported recordings).
-  return tokens.input + tokens.output === 0 ? null : tokens;
+
+  /** A model call uses tokens; where none are counted, none were told (imported recordings). */
+  get tokens(): Report['tokens'] {
+    return this.#tokens.input + this.#tokens.output === 0 ? null : this.#tokens;
+  }
 }
 
-function costOf(rows: readonly RolloutRow[]): number | null {
-  let cost: number | null = null;
-  for (const { progress } of rows) if (progress.cost !== undefined) cost = (cost ?? 0) + progress.cost;
-  return cost;
-}
-
-function timesOf(attempts: readonly Attempt[]): Report['ms'] {
-  const times = attempts.flatMap(({ ms }) => ms ?? []).sort((a, b) => a - b);
+function timesOf(given: readonly number[]): Report['ms'] {
+  const times = Float64Array.from(given).sort();
   const last = times.at(-1);
   if (last === undefined) return null;
   const rank = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? last;
   return { p50: rank(0.5), p95: rank(0.95), max: last, total: times.reduce((sum, ms) => sum + ms, 0) };
 }
 
-/** Attempts and passes by each of their names, the most frequent first. */
-function sharesBy(attempts: readonly Attempt[], names: (attempt: Attempt) => readonly string[]): Record<string, { attempts: number; passed: number }> {
-  const shares = new Map<string, { attempts: number; passed: number }>();
-  for (const attempt of attempts) {
-    for (const name of new Set(names(attempt))) {
-      let share = shares.get(name);
-      if (share === undefined) shares.set(name, (share = { attempts: 0, passed: 0 }));
-      share.attempts += 1;
-      if (attempt.passed) share.passed += 1;
-    }
-  }
+function mostFirst(shares: ReadonlyMap<string, Share>): Record<string, Share> {
   return Object.fromEntries([...shares].sort(([a, x], [b, y]) => y.attempts - x.attempts || (a < b ? -1 : 1)));
 }
 
-function byLevel(byTask: ReadonlyMap<string, Counts>, levels: ReportInput['levels'], ks: readonly number[], stopped: boolean): Report['by_level'] {
-  const groups = new Map<string, Counts[]>();
-  for (const [task, counts] of byTask) {
-    const level = levels?.get(task);
-    if (level === undefined) continue;
-    const group = groups.get(String(level));
-    if (group === undefined) groups.set(String(level), [counts]);
-    else group.push(counts);
-  }
-  return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })).map(([level, counts]) => {
-    const tables = passTables(counts, ks);
-    return [level, {
+function* byLevel(tasks: ReadonlyMap<string, Counts>, levels: ReportInput['levels'], ks: readonly number[], stopped: boolean): Piecewise<Report['by_level']> {
+  const ofLevel = new Map<string, Counts[]>();
+  if (levels === undefined) return {};
+  yield* each(tasks, ([task, counts]) => {
+    const level = levels.get(task);
+    if (level === undefined) return;
+    const same = ofLevel.get(String(level));
+    if (same === undefined) ofLevel.set(String(level), [counts]);
+    else same.push(counts);
+  });
+  const byName = [...ofLevel].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+  const shown: Report['by_level'] = {};
+  for (const [level, counts] of byName) {
+    const groups = yield* groupCounts(counts);
+    const tables = passTables(groups, ks);
+    shown[level] = {
       tasks: counts.length,
-      scored: sum(counts.map((count) => count.n)),
-      passed: sum(counts.map((count) => count.c)),
-      solved: counts.filter((count) => count.c > 0).length,
+      scored: groups.reduce((sum, { n, tasks: alike }) => sum + n * alike, 0),
+      passed: groups.reduce((sum, { c, tasks: alike }) => sum + c * alike, 0),
+      solved: tasksWith(groups, ({ c }) => c > 0),
       pass_at: stopped ? null : tables.pass_at,
       tasks_at: tables.tasks_at,
       pass_all: stopped ? null : tables.pass_all,
-    }];
-  }));
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+    };
+  }
+  return shown;
 }

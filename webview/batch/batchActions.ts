@@ -11,7 +11,8 @@ export interface BatchActions {
   readonly readOnly: boolean;
   readonly can: ReadonlySet<PageVerb>;
   readonly open: (cell: CellAt, beside: boolean) => void;
-  readonly openRollout: (rollout: string, beside: boolean) => void;
+  /** `seq`: what to select in it. */
+  readonly openRollout: (rollout: string, beside: boolean, seq?: number) => void;
   readonly copy: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;
   readonly batch: (verb: BatchVerb) => void;
@@ -27,7 +28,7 @@ export function batchActions(host: Host, view: BatchView, { readOnly, can }: Pic
     }, (error: unknown) => say(errorText(error)));
   };
   const place = () => ({ page: 'batch' as const, batch, ...(view.filter === '' ? {} : { filter: view.filter }) });
-  const openRollout = (rollout: string, beside: boolean): void => tell(host.act({ do: 'open', place: { page: 'trajectory', rollout }, ...(beside ? { beside } : {}) }));
+  const openRollout = (rollout: string, beside: boolean, seq?: number): void => tell(host.act({ do: 'open', place: { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }) }, ...(beside ? { beside } : {}) }));
   return {
     readOnly, can, openRollout,
     open: (cell, beside) => {

@@ -21,7 +21,6 @@ import { emptyGrid } from './emptyGrid.tsx';
 import { Grid } from './grid/grid.tsx';
 import { BatchHead } from './head/batchHead.tsx';
 import { FilterBar } from './head/filterBar.tsx';
-import { flowOf } from './model/flow.ts';
 import { seek } from './model/move.ts';
 import { outcomeAt } from './model/taskFacts.ts';
 import { Panels } from './panels/panels.tsx';
@@ -48,8 +47,6 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
     setPane(!pane);
   };
   const { data } = view;
-  const report = data.report();
-  const flow = useMemo(() => flowOf(data.rows(), data.row?.ended_at ?? Date.now()), [report, data.row?.ended_at]);
   const lost = useLost(host, data);
   useTelling(host, view);
   useKeys(pageKeys(view, actions, { togglePane, search: () => input.current?.focus(), showKeys: () => setKeys(true) }), !keys);
@@ -58,9 +55,9 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
   const empty = emptyGrid(view, lost !== undefined);
   return (
     <main class="batch-page" aria-label={data.row === undefined ? 'Batch' : `Batch ${data.row.name}`} aria-busy={data.loading === 'loading'}>
-      <BatchHead view={view} actions={actions} report={report} flow={flow} page={page} />
+      <BatchHead view={view} actions={actions} page={page} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
-      <Panels view={view} report={report} flow={flow} page={page} />
+      <Panels view={view} page={page} />
       <FilterBar view={view} page={page} pane={wide ? pane : undefined} onPane={togglePane} inputRef={input} />
       <div class="batch-body">
         {empty ?? <Grid view={view} page={page} card={page > 640 && !(wide && pane)} stale={lost !== undefined} onOpen={actions.open} />}

@@ -1,17 +1,21 @@
 /** What the parts of the batch page share: the order of the rows, the filter, the cursor, and counts of what is shown. */
 import { z } from 'zod';
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
-import { errorText } from '../../src/common/errors.ts';
+import { errorText, StudioError } from '../../src/common/errors.ts';
+import { inSlices } from '../../src/common/piecewise.ts';
 import type { Outcome } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { BatchData } from '../data/batchData.ts';
 import { recall, remember } from '../host/memory.ts';
 import { celTest } from './celTest.ts';
+import { Figuring } from './figures/figuring.ts';
 import { arrange, GROUPS, SORTS, type GridRow, type Group, type Sort } from './model/arrange.ts';
+import type { Figures } from './figures/figures.ts';
 import { parseFilter, type FilterPart, type RowTest } from './model/filter.ts';
 import { Matches } from './model/matches.ts';
 import { sameCursor, type Cursor } from './model/move.ts';
-import { noCounts, outcomeAt, taskFacts, type TaskFacts } from './model/taskFacts.ts';
+import { TaskBook } from './model/taskBook.ts';
+import { noCounts, outcomeAt, type Counts, type TaskFacts } from './model/taskFacts.ts';
 
 /** One attempt of one task: position of the task, number of the attempt. */
 export interface CellAt {
@@ -23,8 +27,10 @@ const choices = z.object({ sort: z.enum(SORTS), group: z.enum(GROUPS) });
 /** A running batch is put in order anew at most so often, and not while someone works in the grid. */
 const REORDER_MS = 2000;
 const BUSY_MS = 5000;
-/** Counting may take at most this share of the time. */
-const COUNT_SHARE = 10;
+/** Putting in order may take one part in so many of the time. */
+const ORDER_SHARE = 10;
+/** A filter looks through many rows in slices: a frame has 16 ms. */
+const SLICE_MS = 8;
 
 export class BatchView {
   readonly data: BatchData;
@@ -39,7 +45,7 @@ export class BatchView {
   group: Group = 'none';
   rows: readonly GridRow[] = [];
   /** All attempts by outcome, filtered or not. */
-  counts = noCounts();
+  counts: Counts = noCounts();
   /** Attempts that the filter and the outcomes leave. */
   left = 0;
   cursor: Cursor | undefined;
@@ -53,11 +59,13 @@ export class BatchView {
   readonly #changed = new Emitter<undefined>();
   readonly #pointed = new Emitter<undefined>();
   readonly #listening: { dispose(): void };
-  #facts: { readonly stamp: number; readonly facts: TaskFacts }[] = [];
+  readonly #book = new TaskBook();
+  readonly #figuring: Figuring;
   #matches: Matches | undefined;
   #filtering: AbortController | undefined;
   #seen = -1;
-  #counted = { at: -Infinity, cost: 0 };
+  #countedAt = -Infinity;
+  #named = 0;
   #ordered = { at: -Infinity, cost: 0, tasks: -1 };
   #recordsAsked = 0;
   #later: ReturnType<typeof setTimeout> | undefined;
@@ -67,6 +75,7 @@ export class BatchView {
 
   constructor(data: BatchData) {
     this.data = data;
+    this.#figuring = new Figuring(data, () => this.#changed.fire(undefined));
     this.#listening = data.changed(() => this.#dataChanged());
   }
 
@@ -74,6 +83,11 @@ export class BatchView {
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
   /** After the cursor moved, the pointer came to another attempt, or one was kept. */
   readonly pointed: Listen<undefined> = (listener) => this.#pointed.event(listener);
+
+  /** What is counted over all rows: follows them at a distance. undefined while they are read for the first time. */
+  get figures(): Figures | undefined {
+    return this.#figuring.latest;
+  }
 
   get tasks(): number {
     return Math.max(this.data.row?.tasks ?? 0, this.data.tasks.length, this.data.records.length);
@@ -105,17 +119,13 @@ export class BatchView {
     return level === undefined ? undefined : String(level);
   }
 
-  get hasLevels(): boolean {
-    return this.data.records.some((record) => record.level !== undefined);
-  }
-
   /** Changes whenever a row of the task does. */
   stamp(index: number): number {
-    return this.#facts[index]?.stamp ?? 0;
+    return this.facts(index).stamp;
   }
 
   facts(index: number): TaskFacts {
-    return (this.#facts[index] ?? this.#factsOf(index)).facts;
+    return this.#book.of(index);
   }
 
   /** Whether the filter and the outcomes leave this attempt. */
@@ -127,21 +137,6 @@ export class BatchView {
   /** What the detail pane tells of. */
   get shown(): CellAt | undefined {
     return this.kept ?? this.hover ?? (this.cursor?.on === 'cell' ? this.cursor : undefined);
-  }
-
-  /** How many attempts each part of the filter leaves alone, and all others without it. */
-  partCounts(): { readonly alone: readonly number[]; readonly without: readonly number[] } {
-    const alone = this.parts.map(() => 0);
-    const without = this.parts.map(() => 0);
-    for (const row of this.data.rows()) {
-      const holds = this.parts.map(({ test }) => test(row, this.data.records[row.task_index]));
-      const misses = holds.filter((held) => !held).length;
-      holds.forEach((held, i) => {
-        if (held) alone[i] = (alone[i] ?? 0) + 1;
-        if (misses === (held ? 0 : 1)) without[i] = (without[i] ?? 0) + 1;
-      });
-    }
-    return { alone, without };
   }
 
   setFilter(text: string): void {
@@ -221,6 +216,7 @@ export class BatchView {
   close(): void {
     this.#listening.dispose();
     this.#filtering?.abort();
+    this.#figuring.close();
     clearTimeout(this.#later);
     this.data.close();
   }
@@ -239,9 +235,13 @@ export class BatchView {
       return;
     }
     this.#recordsAsked = this.data.records.length;
-    const matches = test === undefined ? undefined : new Matches(test, (index) => this.data.records[index]);
-    await matches?.warm(this.data.rows(), signal);
-    if (stopped()) return;
+    const matches = test === undefined ? undefined : new Matches(test, (index) => this.data.records[index], this.width);
+    try {
+      if (matches !== undefined) await inSlices(matches.warm(this.data.rows()), SLICE_MS, signal);
+    } catch (error) {
+      if (StudioError.is(error, 'cancelled')) return;
+      throw error;
+    }
     this.problem = undefined;
     this.parts = parsed.kind === 'parts' ? parsed.parts : [];
     this.#matches = matches;
@@ -252,11 +252,8 @@ export class BatchView {
     this.#recall();
     const now = performance.now();
     this.#askAgain();
-    if (this.data.version !== this.#seen || this.tasks !== this.#ordered.tasks) {
-      const wait = this.#counted.at + this.#counted.cost * COUNT_SHARE - now;
-      if (wait > 0) this.#again(wait);
-      else this.#count(now);
-    }
+    if (this.data.version !== this.#seen || this.tasks !== this.#ordered.tasks) this.#count(now);
+    this.#figuring.look();
     this.#reorder(now);
   }
 
@@ -264,8 +261,8 @@ export class BatchView {
     // While a batch is read, and when tasks were added, there is nothing yet that could move away.
     const filling = this.data.loading === 'loading' || this.tasks !== this.#ordered.tasks;
     const busy = !filling && (this.#pointerIn || now - this.#keyAt < BUSY_MS);
-    const wait = this.#ordered.at + Math.max(filling ? 0 : REORDER_MS, this.#ordered.cost * COUNT_SHARE) - now;
-    const old = this.#ordered.at < this.#counted.at || filling;
+    const wait = this.#ordered.at + Math.max(filling ? 0 : REORDER_MS, this.#ordered.cost * ORDER_SHARE) - now;
+    const old = this.#ordered.at < this.#countedAt || filling;
     if (old && !busy && wait <= 0) {
       this.#order();
       return;
@@ -292,31 +289,21 @@ export class BatchView {
   }
 
   #count(now: number): void {
-    this.#seen = this.data.version;
-    const counts = noCounts();
-    const outcomes = Object.keys(counts) as Outcome[];
-    for (let index = 0; index < this.tasks; index++) {
-      const { facts } = (this.#facts[index] = this.#factsOf(index));
-      for (const outcome of outcomes) counts[outcome] += facts.counts[outcome];
-    }
-    for (let index = 0; index < this.tasks; index++) this.longest = Math.max(this.longest, this.taskName(index).length);
-    this.counts = counts;
-    const done = performance.now();
-    this.#counted = { at: done, cost: done - now };
-  }
-
-  /** A row's revision only grows, so that their sum tells whether any row changed. */
-  #factsOf(index: number): { readonly stamp: number; readonly facts: TaskFacts } {
-    const task = this.data.tasks[index];
-    let stamp = this.width;
-    for (const row of task?.attempts ?? []) if (row !== undefined) stamp += row.rev + 1;
-    const known = this.#facts[index];
-    return known?.stamp === stamp ? known : { stamp, facts: taskFacts(task, this.width) };
+    const { data } = this;
+    this.#seen = data.version;
+    this.#countedAt = now;
+    this.#book.update(data.touched, data.tasks, this.width);
+    for (const index of data.touched) this.longest = Math.max(this.longest, this.taskName(index).length);
+    data.touched.clear();
+    for (; this.#named < data.records.length; this.#named++) this.longest = Math.max(this.longest, this.taskName(this.#named).length);
+    const { counts } = this.#book;
+    const known = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    this.counts = { ...counts, queued: counts.queued + Math.max(0, this.attempts - known) };
   }
 
   #order(): void {
     const began = performance.now();
-    if (this.data.version !== this.#seen && this.#facts.length === 0) this.#count(performance.now());
+    if (this.data.version !== this.#seen) this.#count(began);
     this.left = 0;
     this.asked += 1;
     const showsAny = (index: number): boolean => {

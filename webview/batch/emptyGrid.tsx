@@ -1,9 +1,15 @@
 /** What stands where the grid would, when there is nothing to show in it. */
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { inSlices } from '../../src/common/piecewise.ts';
 import { Button } from '../components/controls.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
 import { count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
-import { withoutPart } from './model/filter.ts';
+import { withoutPart, type FilterPart } from './model/filter.ts';
+import { partCounts, type PartCounts } from './model/partCounts.ts';
+
+/** A frame has 16 ms. */
+const SLICE_MS = 8;
 
 /** undefined: there are rows to show. */
 export function emptyGrid(view: BatchView, sinceLost: boolean) {
@@ -20,9 +26,24 @@ function Waiting() {
   return <div class="batch-waiting" role="status" aria-label="The attempts are being read">{Array.from({ length: 12 }, (_, i) => <div key={i} class="skeleton-row" />)}</div>;
 }
 
+/** As the rows are when the filter came to nothing, and after that as often as the figures are. */
+function usePartCounts(view: BatchView): PartCounts | undefined {
+  const { parts, data, figures } = view;
+  const [counted, setCounted] = useState<{ readonly parts: readonly FilterPart[]; readonly counts: PartCounts }>();
+  useLayoutEffect(() => {
+    const left = new AbortController();
+    inSlices(partCounts(parts, data.rows(), (index) => data.records[index]), SLICE_MS, left.signal)
+      .then((counts) => setCounted({ parts, counts }), () => undefined); // another filter came
+    return () => left.abort();
+  }, [parts, figures]);
+  return counted?.parts === parts ? counted.counts : undefined;
+}
+
 /** Names the part of the filter that matches nothing, and offers to leave it away. */
 function NoMatch({ view }: { readonly view: BatchView }) {
-  const { alone, without } = view.partCounts();
+  const counted = usePartCounts(view);
+  if (counted === undefined) return <div class="batch-no-match" aria-busy="true" />;
+  const { alone, without } = counted;
   const best = without.reduce((found, number, i) => (number > (without[found] ?? 0) ? i : found), 0);
   const part = view.parts[best];
   return (

@@ -1,4 +1,13 @@
-/** Percentile intervals of means by resampling tasks: tasks, not attempts, are what is independent. */
+/**
+ * Percentile intervals of means by resampling tasks (Efron, "Bootstrap methods: another look at the jackknife", Ann.
+ * Statist. 7, 1979): tasks, not attempts, are what is independent. Of N tasks a resample draws N with replacement, so
+ * how often it draws each of the groups of tasks that cannot be told apart is multinomial. These counts are all that
+ * the mean needs, and drawing them costs as much as there are groups, not tasks: one binomial after the other, each
+ * of what the ones before have left (Davis, "The computer generation of multinomial random variates", Comput. Stat.
+ * Data Anal. 16, 1993). The distribution is the same as that of drawing task by task.
+ */
+import type { Piecewise } from '../../common/piecewise.ts';
+import { binomial, type Draw } from './binomial.ts';
 
 export const LEVEL = 0.95;
 const SEED = 20_240_607;
@@ -6,12 +15,22 @@ const MOST_RESAMPLES = 2_000;
 const FEWEST_RESAMPLES = 200;
 /** Draws after which more resamples are not worth their time. */
 const DRAWS = 4_000_000;
+/** A binomial count takes about as long as so many draws of one task. */
+const BINOMIAL_DRAWS = 20;
 
 export type Interval = [low: number, high: number];
 
-/** How many resamples are drawn for means over `tasks` tasks. */
-export function resamplesFor(tasks: number): number {
-  return Math.min(MOST_RESAMPLES, Math.max(FEWEST_RESAMPLES, Math.floor(DRAWS / Math.max(1, tasks))));
+/** Tasks that say the same in every list. */
+export interface TaskGroup {
+  readonly tasks: number;
+  /** One value for each list; null: the list is not about these tasks. */
+  readonly values: readonly (number | null)[];
+}
+
+/** How many resamples are drawn for the means over these tasks. */
+export function resamplesFor(groups: readonly TaskGroup[]): number {
+  const cost = partsOf(groups).reduce((sum, { members }) => sum + Math.min(tasksOf(members), members.length * BINOMIAL_DRAWS), 0);
+  return Math.min(MOST_RESAMPLES, Math.max(FEWEST_RESAMPLES, Math.floor(DRAWS / Math.max(1, cost))));
 }
 
 /** How the intervals were made, for the report. */
@@ -20,29 +39,84 @@ export function methodText(resamples: number): string {
 }
 
 /**
- * One interval for each list of values (one value per task, in one order), all from the same resamples. The same
- * values always give the same interval. null with fewer than two tasks: one task says nothing about others.
+ * The interval of the mean of each list, over the tasks that it is about; lists about the same tasks share their
+ * resamples. The same groups in the same order always give the same intervals. null with fewer than two tasks: one
+ * task says nothing about others.
  */
-export function intervalsOf(lists: readonly (readonly number[])[], resamples: number): (Interval | null)[] {
-  const tasks = lists[0]?.length ?? 0;
-  if (tasks < 2) return lists.map(() => null);
-  const means = lists.map(() => new Float64Array(resamples));
-  const draw = generator(SEED);
-  const drawn = new Uint32Array(tasks);
-  for (let r = 0; r < resamples; r++) {
-    for (let i = 0; i < tasks; i++) drawn[i] = Math.floor(draw() * tasks);
-    for (const [l, values] of lists.entries()) {
-      let sum = 0;
-      for (const index of drawn) sum += values[index] ?? 0;
-      const row = means[l];
-      if (row !== undefined) row[r] = sum / tasks;
+export function* intervalsOf(groups: readonly TaskGroup[], resamples: number): Piecewise<(Interval | null)[]> {
+  const intervals = (groups[0]?.values ?? []).map((): Interval | null => null);
+  for (const { members, lists } of partsOf(groups)) {
+    const tasks = tasksOf(members);
+    if (tasks < 2) continue;
+    const values = lists.map((list) => Float64Array.from(members, (member) => member.values[list] ?? 0));
+    const means = lists.map(() => new Float64Array(resamples));
+    const drawn = resampler(members, generator(SEED));
+    for (let r = 0; r < resamples; r++) {
+      const counts = drawn();
+      for (const [at, row] of means.entries()) row[r] = weightedSum(counts, values[at]) / tasks;
+      yield;
     }
+    for (const [at, list] of lists.entries()) intervals[list] = percentiles(means[at]);
   }
+  return intervals;
+}
+
+/** Lists about the same tasks. */
+interface Part {
+  readonly members: readonly TaskGroup[];
+  readonly lists: number[];
+}
+
+function partsOf(groups: readonly TaskGroup[]): Part[] {
+  const parts: Part[] = [];
+  for (const list of groups[0]?.values.keys() ?? []) {
+    const members = groups.filter(({ values }) => typeof values[list] === 'number');
+    const same = parts.find((part) => part.members.length === members.length && part.members.every((member, at) => member === members[at]));
+    if (same === undefined) parts.push({ members, lists: [list] });
+    else same.lists.push(list);
+  }
+  return parts;
+}
+
+function weightedSum(counts: Uint32Array, values: Float64Array = new Float64Array()): number {
+  let sum = 0;
+  for (let at = 0; at < values.length; at++) sum += (counts[at] ?? 0) * (values[at] ?? 0);
+  return sum;
+}
+
+/** Draws tasks and tells how often each group came: the same array each time. */
+function resampler(groups: readonly TaskGroup[], draw: Draw): () => Uint32Array {
+  const tasks = tasksOf(groups);
+  const counts = new Uint32Array(groups.length);
+  if (tasks <= groups.length * BINOMIAL_DRAWS) {
+    const groupOf = Uint32Array.from(groups.flatMap((group, at) => Array.from({ length: group.tasks }, () => at)));
+    return () => {
+      counts.fill(0);
+      for (let i = 0; i < tasks; i++) {
+        const group = groupOf[Math.floor(draw() * tasks)] ?? 0;
+        counts[group] = (counts[group] ?? 0) + 1;
+      }
+      return counts;
+    };
+  }
+  return () => {
+    let left = tasks;
+    let others = tasks;
+    for (let at = 0; at < groups.length; at++) {
+      const weight = groups[at]?.tasks ?? 0;
+      const count = binomial(left, weight / others, draw);
+      counts[at] = count;
+      left -= count;
+      others -= weight;
+    }
+    return counts;
+  };
+}
+
+function percentiles(means: Float64Array = new Float64Array()): Interval {
+  means.sort();
   const tail = (1 - LEVEL) / 2;
-  return means.map((row) => {
-    row.sort();
-    return [quantile(row, tail), quantile(row, 1 - tail)];
-  });
+  return [quantile(means, tail), quantile(means, 1 - tail)];
 }
 
 /** Linear between the two nearest of the ascending values. */
@@ -53,8 +127,12 @@ function quantile(ascending: Float64Array, q: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** Numbers in [0, 1): Marsaglia's 32-bit xorshift. Good enough to draw tasks, and the same everywhere. */
-function generator(seed: number): () => number {
+function tasksOf(groups: readonly Pick<TaskGroup, 'tasks'>[]): number {
+  return groups.reduce((sum, { tasks }) => sum + tasks, 0);
+}
+
+/** Marsaglia's 32-bit xorshift, never 0. Good enough to draw tasks, and the same everywhere. */
+function generator(seed: number): Draw {
   let state = seed >>> 0;
   return () => {
     state ^= state << 13;

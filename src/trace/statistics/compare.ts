@@ -1,9 +1,13 @@
 /** Two batches over the same tasks, side by side: is one better, and is that more than luck? */
+import { finish } from '../../common/piecewise.ts';
 import { report, type ReportInput } from '../statistics.ts';
-import { intervalsOf, LEVEL, methodText, resamplesFor } from './bootstrap.ts';
-import { attemptsOf, countsByTask } from './outcomes.ts';
-import { mean, passAll, passAt, type Counts } from './passRates.ts';
+import { intervalsOf, LEVEL, methodText, resamplesFor, type TaskGroup } from './bootstrap.ts';
+import type { RolloutRow } from '../summary.ts';
+import { attemptsOf } from './outcomes.ts';
+import { passAll, passAt, type Counts } from './passRates.ts';
+import { weightedMean } from './passTables.ts';
 import type { Comparison } from './schema.ts';
+import { tallyOf } from './tally.ts';
 
 type Rate = (counts: Counts, k: number) => number | null;
 
@@ -13,8 +17,8 @@ type Rate = (counts: Counts, k: number) => number | null;
  */
 export function compareReports(here: ReportInput, baseline: ReportInput): Comparison {
   const reports = [report(here), report(baseline)] as const;
-  const counts = countsByTask(attemptsOf(here.rows));
-  const before = countsByTask(attemptsOf(baseline.rows));
+  const counts = countsByTask(here.rows);
+  const before = countsByTask(baseline.rows);
   const shared = [...counts].flatMap(([task, count]) => {
     const other = before.get(task);
     return other === undefined ? [] : [{ task, here: count, baseline: other }];
@@ -24,7 +28,9 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
   const biased = reports.find((one) => one.pass_at === null);
   if (biased !== undefined) why['pass_at'] = why['pass_all'] = `batch ${biased.batch}: ${biased.why['pass_at'] ?? 'no pass@k'}`;
   else if (shared.length === 0) why['pass_at'] = why['pass_all'] = 'the batches have no task in common';
-  const table = (rate: Rate): Comparison['pass_at'] => (biased === undefined && shared.length > 0 ? differences(shared, ks, rate) : null);
+  const pairs = groupPairs(shared);
+  const resamples = resamplesFor(rated(pairs, ks, passAt));
+  const table = (rate: Rate): Comparison['pass_at'] => (biased === undefined && shared.length > 0 ? differences(rated(pairs, ks, rate), ks, resamples) : null);
   const changed = shared.flatMap(({ task, here: a, baseline: b }) => {
     const [x, y] = [passAt(a, 1), passAt(b, 1)];
     return x === null || y === null ? [] : [{ task, here: x, baseline: y, difference: x - y }];
@@ -37,7 +43,7 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
     only_in_baseline: [...before.keys()].filter((task) => !counts.has(task)),
     pass_at: table(passAt),
     pass_all: table(passAll),
-    intervals: { level: LEVEL, method: methodText(resamplesFor(shared.length)) },
+    intervals: { level: LEVEL, method: methodText(resamples) },
     better: changed.filter((task) => task.difference > 0).length,
     worse: changed.filter((task) => task.difference < 0).length,
     same: changed.filter((task) => task.difference === 0).length,
@@ -46,17 +52,57 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
   };
 }
 
-function differences(shared: readonly { here: Counts; baseline: Counts }[], ks: readonly number[], rate: Rate): NonNullable<Comparison['pass_at']> {
-  const table: NonNullable<Comparison['pass_at']> = {};
-  for (const k of ks) {
-    const pairs = shared.flatMap((task): [number, number][] => {
-      const [x, y] = [rate(task.here, k), rate(task.baseline, k)];
-      return x === null || y === null ? [] : [[x, y]];
+/** Scored and passed attempts by task, in order of the ids, so that nothing hangs on the order of rows. */
+export function countsByTask(rows: readonly RolloutRow[]): ReadonlyMap<string, Counts> {
+  return new Map([...tallyOf(attemptsOf(rows)).tasks].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+interface Pair {
+  readonly here: Counts;
+  readonly baseline: Counts;
+}
+
+interface PairGroup extends Pair {
+  readonly tasks: number;
+}
+
+/** Tasks whose counts are the same in both batches cannot be told apart: these pairs of counts are what is resampled. */
+function groupPairs(shared: readonly Pair[]): PairGroup[] {
+  const groups = new Map<string, { here: Counts; baseline: Counts; tasks: number }>();
+  for (const { here, baseline } of shared) {
+    const key = `${here.n} ${here.c} ${baseline.n} ${baseline.c}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { here, baseline, tasks: 1 });
+    else group.tasks += 1;
+  }
+  return [...groups.values()];
+}
+
+/** Rates of tasks that are alike, and what is resampled of them: the differences, by k. */
+interface RatedGroup extends TaskGroup {
+  /** null unless both have enough scored attempts. */
+  readonly rates: readonly ({ readonly here: number; readonly baseline: number } | null)[];
+}
+
+function rated(pairs: readonly PairGroup[], ks: readonly number[], rate: Rate): RatedGroup[] {
+  return pairs.map((pair) => {
+    const rates = ks.map((k) => {
+      const [here, baseline] = [rate(pair.here, k), rate(pair.baseline, k)];
+      return here === null || baseline === null ? null : { here, baseline };
     });
-    const [x, y] = [mean(pairs.map(([value]) => value)), mean(pairs.map(([, value]) => value))];
-    if (x === null || y === null) continue;
-    const [interval] = intervalsOf([pairs.map(([a, b]) => a - b)], resamplesFor(shared.length));
-    table[k] = { here: x, baseline: y, difference: x - y, interval: interval ?? null, tasks: pairs.length };
+    return { tasks: pair.tasks, rates, values: rates.map((both) => (both === null ? null : both.here - both.baseline)) };
+  });
+}
+
+function differences(groups: readonly RatedGroup[], ks: readonly number[], resamples: number): NonNullable<Comparison['pass_at']> {
+  const intervals = finish(intervalsOf(groups, resamples));
+  const table: NonNullable<Comparison['pass_at']> = {};
+  for (const [at, k] of ks.entries()) {
+    const here = weightedMean(groups.map(({ tasks, rates }) => ({ tasks, value: rates[at]?.here ?? null })));
+    const baseline = weightedMean(groups.map(({ tasks, rates }) => ({ tasks, value: rates[at]?.baseline ?? null })));
+    if (here === null || baseline === null) continue;
+    const tasks = groups.reduce((sum, group) => sum + (group.rates[at] === null ? 0 : group.tasks), 0);
+    table[k] = { here, baseline, difference: here - baseline, interval: intervals[at] ?? null, tasks };
   }
   return table;
 }

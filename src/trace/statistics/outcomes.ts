@@ -1,7 +1,7 @@
 /** What became of each attempt, from the summary rows of its rollouts. */
+import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import type { ErrorClass } from '../schema.ts';
 import type { RolloutRow } from '../summary.ts';
-import type { Counts } from './passRates.ts';
 
 /**
  * `open`: queued, running, held, or ended in a way that settles nothing and gets another try (a touched rollout).
@@ -26,16 +26,32 @@ export interface Attempt {
 
 /** The attempts of a batch: of each, the rollout that settled it, else its newest try. */
 export function attemptsOf(rows: Iterable<RolloutRow>): Attempt[] {
-  const counting = new Map<string, RolloutRow>();
-  for (const row of rows) {
-    const slot = JSON.stringify([row.task, row.attempt]);
-    const other = counting.get(slot);
-    if (other === undefined || (!other.settles && (row.settles || row.try > other.try))) counting.set(slot, row);
-  }
-  return [...counting.values()].map(attemptOf);
+  return finish(countingRows(rows)).map(attemptOf);
 }
 
-function attemptOf(row: RolloutRow): Attempt {
+/** Of each attempt the row that counts. */
+export function* countingRows(rows: Iterable<RolloutRow>): Piecewise<RolloutRow[]> {
+  const counting: RolloutRow[] = [];
+  const numbers = new Map<string, number>();
+  /** Where the row of an attempt is, by attempt and number of the task. */
+  const places: number[][] = [];
+  let task: string | undefined;
+  let number = 0;
+  yield* each(rows, (row) => {
+    if (row.task !== task) { // rows of a task mostly stand together
+      task = row.task;
+      number = numbers.get(task) ?? numbers.size;
+      numbers.set(task, number);
+    }
+    const ofAttempt = (places[row.attempt] ??= []);
+    const place = (ofAttempt[number] ??= counting.length);
+    const other = counting[place];
+    if (other === undefined || (!other.settles && (row.settles || row.try > other.try))) counting[place] = row;
+  });
+  return counting;
+}
+
+export function attemptOf(row: RolloutRow): Attempt {
   const { progress } = row;
   const settlement = settlementOf(row);
   return {
@@ -63,16 +79,4 @@ function settlementOf({ state, settles, progress }: RolloutRow): Settlement {
       if (!settles) return 'open';
       return typeof progress.passed === 'boolean' && typeof progress.reward === 'number' ? 'scored' : 'unscored';
   }
-}
-
-/** Scored and passed attempts by task, tasks in order of their ids, so that nothing hangs on the order of rows. */
-export function countsByTask(attempts: readonly Attempt[]): Map<string, Counts> {
-  const counts = new Map<string, { n: number; c: number }>();
-  for (const { task, settlement, passed } of attempts) {
-    let count = counts.get(task);
-    if (count === undefined) counts.set(task, (count = { n: 0, c: 0 }));
-    if (settlement === 'scored') count.n += 1;
-    if (passed) count.c += 1;
-  }
-  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

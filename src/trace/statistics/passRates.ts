@@ -36,10 +36,3 @@ export function reportedKs(attempts: number, asked: readonly number[] = []): num
   if (attempts > 0) ks.add(attempts);
   return [...ks].sort((a, b) => a - b);
 }
-
-export function mean(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum / values.length;
-}

@@ -1,6 +1,12 @@
 /** pass@k and pass^k over tasks, as they stand in reports. */
-import { intervalsOf, resamplesFor, type Interval } from './bootstrap.ts';
-import { mean, passAll, passAt, type Counts } from './passRates.ts';
+import { each, type Piecewise } from '../../common/piecewise.ts';
+import { intervalsOf, type Interval, type TaskGroup } from './bootstrap.ts';
+import { passAll, passAt, type Counts } from './passRates.ts';
+
+/** Tasks with the same counts: what is said of one holds for all of them. */
+export interface CountGroup extends Counts {
+  readonly tasks: number;
+}
 
 export interface PassTables {
   readonly pass_at: Record<string, number | null>;
@@ -13,39 +19,50 @@ export interface PassIntervals {
   readonly pass_all: Record<string, Interval | null>;
 }
 
-export function passTables(counts: readonly Counts[], ks: readonly number[]): PassTables {
+/** In an order that does not hang on the order of the tasks. */
+export function* groupCounts(counts: Iterable<Counts>): Piecewise<CountGroup[]> {
+  const groups = new Map<number, Map<number, number>>();
+  yield* each(counts, ({ n, c }) => {
+    let passes = groups.get(n);
+    if (passes === undefined) groups.set(n, (passes = new Map<number, number>()));
+    passes.set(c, (passes.get(c) ?? 0) + 1);
+  });
+  return [...groups].flatMap(([n, passes]) => [...passes].map(([c, tasks]) => ({ n, c, tasks }))).sort((a, b) => a.n - b.n || a.c - b.c);
+}
+
+export function passTables(groups: readonly CountGroup[], ks: readonly number[]): PassTables {
   const tables: PassTables = { pass_at: {}, tasks_at: {}, pass_all: {} };
   for (const k of ks) {
-    const { at, all } = valuesAt(counts, k);
-    tables.pass_at[k] = mean(at);
-    tables.tasks_at[k] = at.length;
-    tables.pass_all[k] = mean(all);
+    tables.pass_at[k] = weightedMean(groups.map((group) => ({ tasks: group.tasks, value: passAt(group, k) })));
+    tables.pass_all[k] = weightedMean(groups.map((group) => ({ tasks: group.tasks, value: passAll(group, k) })));
+    tables.tasks_at[k] = groups.reduce((sum, { n, tasks }) => sum + (n < k ? 0 : tasks), 0);
   }
   return tables;
 }
 
-export function passIntervals(counts: readonly Counts[], ks: readonly number[]): PassIntervals {
+/** pass@k of each k, then pass^k of each, as what is resampled. */
+export function passValues(groups: readonly CountGroup[], ks: readonly number[]): TaskGroup[] {
+  return groups.map((group) => ({ tasks: group.tasks, values: [...ks.map((k) => passAt(group, k)), ...ks.map((k) => passAll(group, k))] }));
+}
+
+export function* passIntervals(values: readonly TaskGroup[], ks: readonly number[], resamples: number): Piecewise<PassIntervals> {
   const tables: PassIntervals = { pass_at: {}, pass_all: {} };
-  const resamples = resamplesFor(counts.length);
-  for (const k of ks) {
-    const { at, all } = valuesAt(counts, k);
-    const [forAt, forAll] = intervalsOf([at, all], resamples);
-    tables.pass_at[k] = forAt ?? null;
-    tables.pass_all[k] = forAll ?? null;
+  const intervals = yield* intervalsOf(values, resamples);
+  for (const [at, k] of ks.entries()) {
+    tables.pass_at[k] = intervals[at] ?? null;
+    tables.pass_all[k] = intervals[ks.length + at] ?? null;
   }
   return tables;
 }
 
-/** One value per task with at least k scored attempts. */
-function valuesAt(counts: readonly Counts[], k: number): { at: number[]; all: number[] } {
-  const at: number[] = [];
-  const all: number[] = [];
-  for (const count of counts) {
-    const any = passAt(count, k);
-    const every = passAll(count, k);
-    if (any === null || every === null) continue;
-    at.push(any);
-    all.push(every);
+/** Over the tasks that have a value; null where none has. */
+export function weightedMean(groups: readonly { readonly tasks: number; readonly value: number | null }[]): number | null {
+  let sum = 0;
+  let count = 0;
+  for (const { tasks, value } of groups) {
+    if (value === null) continue;
+    sum += tasks * value;
+    count += tasks;
   }
-  return { at, all };
+  return count === 0 ? null : sum / count;
 }

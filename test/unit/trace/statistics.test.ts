@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { report, type ReportInput } from '../../../src/trace/statistics.ts';
 import { parseFailUnder, reaches } from '../../../src/trace/statistics/bar.ts';
-import { intervalsOf, resamplesFor } from '../../../src/trace/statistics/bootstrap.ts';
 import { compareReports } from '../../../src/trace/statistics/compare.ts';
 import { passAll, passAt, reportedKs } from '../../../src/trace/statistics/passRates.ts';
 import { comparisonSchema, reportSchema } from '../../../src/trace/statistics/schema.ts';
@@ -173,33 +172,6 @@ describe('report', () => {
     const rows = rowsOf(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`t${i}`, Array.from({ length: 4 }, () => (random.next() < 0.4 ? '+' : '-')).join('')])));
     const shuffled = rows.map((value) => ({ value, key: random.next() })).sort((a, b) => a.key - b.key).map(({ value }) => value);
     assert.deepEqual(made({ rows: shuffled }), made({ rows }));
-  });
-});
-
-describe('intervals', () => {
-  it('are the percentiles of all resamples, when there are few enough to be listed', () => {
-    // Two tasks, one solved: a resample has mean 0, 0.5, 0.5 or 1.
-    assert.deepEqual(intervalsOf([[0, 1]], 2000), [[0, 1]]);
-    assert.deepEqual(intervalsOf([[0.3, 0.3, 0.3]], 200)[0]?.map((value) => Number(value.toFixed(9))), [0.3, 0.3]);
-    assert.deepEqual(intervalsOf([[0.3], [1]], 200), [null, null]);
-  });
-
-  it('cover the truth about as often as they say', () => {
-    const random = new Random(17);
-    let covered = 0;
-    const trials = 300;
-    for (let trial = 0; trial < trials; trial++) {
-      const values = Array.from({ length: 60 }, () => (random.next() < 0.35 ? 1 : 0));
-      const [interval] = intervalsOf([values], 500);
-      if (interval !== undefined && interval !== null && interval[0] <= 0.35 && 0.35 <= interval[1]) covered += 1;
-    }
-    assert.ok(covered / trials > 0.88 && covered / trials < 0.99, `${covered} of ${trials}`);
-  });
-
-  it('take fewer resamples of very many tasks', () => {
-    assert.equal(resamplesFor(50), 2000);
-    assert.equal(resamplesFor(10_000), 400);
-    assert.equal(resamplesFor(1e7), 200);
   });
 });
 

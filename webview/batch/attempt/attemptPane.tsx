@@ -8,6 +8,7 @@ import type { BatchView, CellAt } from '../batchView.ts';
 import type { BatchActions } from '../batchActions.ts';
 import './attempt.css';
 import { AttemptTitle, Fact, Verdict } from './attemptCard.tsx';
+import { StepsSection } from './steps/stepsSection.tsx';
 
 interface PaneProps {
   readonly view: BatchView;
@@ -28,7 +29,7 @@ export function AttemptPane({ view, actions }: PaneProps) {
         {row === undefined ? <div class="attempt-verdict"><div class="attempt-verdict-head">waits for a worker</div></div> : <Verdict row={row} />}
       </section>
       {row !== undefined && <Facts view={view} row={row} />}
-      {row !== undefined && <Tools row={row} />}
+      {row !== undefined && <StepsSection api={view.data.api} row={row} onOpen={({ seq }) => actions.openRollout(row.rollout, false, seq)} />}
       <Tries view={view} cell={cell} actions={actions} />
       <Question text={view.data.records[cell.index]?.question} />
       {row !== undefined && <Notes key={row.rollout} view={view} rollout={row.rollout} actions={actions} />}
@@ -59,11 +60,6 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
       {row.duplicate_of !== undefined && <p class="attempt-small">The same trajectory as an earlier attempt of this task.</p>}
     </section>
   );
-}
-
-function Tools({ row }: { readonly row: RolloutRow }) {
-  if (row.progress.tools.length === 0) return null;
-  return <section><h2>Tools</h2><div class="attempt-tools">{row.progress.tools.map((tool) => <code key={tool}>{tool}</code>)}</div></section>;
 }
 
 /** Tries that do not count: they ended in infrastructure trouble, or were changed by hand. */

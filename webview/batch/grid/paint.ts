@@ -1,7 +1,7 @@
 /** Draws the part of the grid that is seen. Nothing here keeps state but the texts that were cut to fit. */
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
-import { duration } from '../../format.ts';
+import { compact, count, duration } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import { rateOf, type GroupRow } from '../model/arrange.ts';
 import { attemptsSeen, CELL_WITH_COUNT, ROW, rowsSeen, type Layout, type Span } from '../model/geometry.ts';
@@ -101,7 +101,7 @@ export class Painter {
     const { steps, ms, error } = this.#mediansOf(view, index);
     ctx.textAlign = 'right';
     ctx.fillStyle = colours.text;
-    if (steps !== undefined) ctx.fillText(String(steps), layout.extra + 44, y);
+    if (steps !== undefined) ctx.fillText(steps < 1e6 ? count(steps) : compact(steps), layout.extra + 44, y);
     if (ms !== undefined) ctx.fillText(duration(ms), layout.extra + 112, y);
     ctx.textAlign = 'left';
     ctx.fillStyle = colours.dim;
@@ -203,7 +203,7 @@ function cells(ctx: CanvasRenderingContext2D, { view, layout, colours, scroll, f
 function cell(ctx: CanvasRenderingContext2D, colours: GridColours, row: RolloutRow | undefined, x: number, y: number, width: number, size: number): void {
   const outcome = outcomeAt(row);
   const step = row?.progress.step ?? row?.progress.steps ?? 0;
-  const counted = outcome === 'running' && step > 0 && width >= CELL_WITH_COUNT;
+  const counted = outcome === 'running' && step > 0 && step < 100 && width >= CELL_WITH_COUNT; // two digits have room
   const drawn = outcome === 'failed' ? size * CROSS : counted ? 10 : size;
   const left = counted ? x + (step > 9 ? 0 : 1) : x + (width - drawn) / 2;
   drawGlyph(ctx, outcome, left, y + (ROW - drawn) / 2, drawn, colours.outcomes);
@@ -211,7 +211,7 @@ function cell(ctx: CanvasRenderingContext2D, colours: GridColours, row: RolloutR
   ctx.font = `10px ${colours.family}`;
   ctx.textAlign = 'left';
   ctx.fillStyle = colours.outcomes.running;
-  ctx.fillText(step > 99 ? '99+' : String(step), left + 10, y + ROW / 2 + 0.5);
+  ctx.fillText(String(step), left + 10, y + ROW / 2 + 0.5);
 }
 
 function outline(ctx: CanvasRenderingContext2D, colour: string, x: number, y: number, width: number, height: number, alpha = 1): void {

@@ -4,7 +4,7 @@ import { Icon } from '../../components/marks/icon.tsx';
 import { count, duration } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';
-import { timeLeft, type Flow } from '../model/flow.ts';
+import { timeLeft } from '../figures/flow.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { HeadButtons } from './headButtons.tsx';
 import { ProgressBar, ProgressText } from './progressBar.tsx';
@@ -13,17 +13,16 @@ import './batchHead.css';
 interface BatchHeadProps {
   readonly view: BatchView;
   readonly actions: BatchActions;
-  readonly report: Report;
-  readonly flow: Flow | undefined;
   readonly page: number;
 }
 
 const STATES = { open: 'tasks still come', running: 'running', paused: 'paused', ended: 'ended' } as const;
 
-export function BatchHead({ view, actions, report, flow, page }: BatchHeadProps) {
+export function BatchHead({ view, actions, page }: BatchHeadProps) {
   const { row, definition } = view.data;
   if (row === undefined) return <header class="batch-head"><h1>{view.data.batch}</h1></header>;
-  const { counts } = view;
+  const { counts, figures } = view;
+  const flow = figures?.flow;
   const done = view.attempts - counts.queued - counts.running - counts.held;
   const running = row.state === 'running' || row.state === 'open';
   const left = running && flow !== undefined ? timeLeft(view.attempts - done, flow.perHour) : undefined;
@@ -44,7 +43,7 @@ export function BatchHead({ view, actions, report, flow, page }: BatchHeadProps)
       {left !== undefined && <Stat name="left" value={duration(left)} unit="left" />}
       {row.state === 'paused' && <span class="batch-stat">paused</span>}
       {row.state === 'ended' && <span class="batch-stat batch-ended" title={row.reason}>{row.reason === undefined ? 'ended' : `ended: ${row.reason}`}</span>}
-      <PassAt1 report={report} />
+      {figures !== undefined && <PassAt1 report={figures.report} />}
       <span class="batch-grow" />
       <HeadButtons view={view} actions={actions} icons={page < 1180} />
     </header>

@@ -4,10 +4,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { Button, Dropdown, TextField } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
+import type { IconName } from '../../components/marks/icon.tsx';
+import { MenuButton } from '../../components/overlays/menu.tsx';
 import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import { FILTER_FIELDS } from '../model/filter.ts';
-import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS, type Group, type Sort } from '../model/arrange.ts';
+import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS } from '../model/arrange.ts';
 import './filterBar.css';
 
 interface FilterBarProps {
@@ -27,11 +29,12 @@ const AFTER_MS = 150;
 
 export function FilterBar({ view, page, pane, onPane, inputRef }: FilterBarProps) {
   const [text, setText] = useFilterText(view);
-  const groups = GROUPS.filter((group) => group !== 'level' || view.hasLevels);
+  const narrow = page <= 640;
+  const groups = GROUPS.filter((group) => group !== 'level' || view.data.hasLevels);
   return (
     <div class="batch-filter" role="search" aria-label="Attempts">
       <div class="batch-filter-text" title={HINT}>
-        <TextField value={text} label="Filter" placeholder={page <= 640 ? 'Filter tasks and attempts' : 'Filter, e.g. error:timeout'} icon="filter" inputRef={inputRef}
+        <TextField value={text} label="Filter" placeholder={narrow ? 'Filter tasks and attempts' : 'Filter, e.g. error:timeout'} icon="filter" inputRef={inputRef}
           invalid={view.problem !== undefined} onInput={setText} onEscape={() => view.setFilter('')} onEnter={() => view.setFilter(text)} />
         {text === '' && <kbd aria-hidden="true">/</kbd>}
       </div>
@@ -39,11 +42,31 @@ export function FilterBar({ view, page, pane, onPane, inputRef }: FilterBarProps
         : view.filtered && <span class="batch-filter-hint">{count(view.left)} of {count(view.attempts)}</span>}
       <Chips view={view} page={page} />
       <span class="batch-grow" />
-      <span class="batch-choice"><span aria-hidden="true">Sort</span><Dropdown label="Sort" value={view.sort} options={SORTS.map((sort) => ({ value: sort, text: SORT_NAMES[sort] }))} onChange={(sort: string) => view.arrangeBy({ sort: sort as Sort })} /></span>
-      <span class="batch-choice"><span aria-hidden="true">Group</span><Dropdown label="Group" value={view.group} options={groups.map((group) => ({ value: group, text: GROUP_NAMES[group] }))} onChange={(group: string) => view.arrangeBy({ group: group as Group })} /></span>
+      <Choice name="Sort" icon="sort-precedence" narrow={narrow} value={view.sort} options={SORTS.map((sort) => ({ value: sort, text: SORT_NAMES[sort] }))} onChange={(sort) => view.arrangeBy({ sort })} />
+      <Choice name="Group" icon="group-by-ref-type" narrow={narrow} value={view.group} options={groups.map((group) => ({ value: group, text: GROUP_NAMES[group] }))} onChange={(group) => view.arrangeBy({ group })} />
       {pane !== undefined && <Button kind="icon" icon="layout-sidebar-right" label="Detail pane" title="Detail pane (I)" pressed={pane} onClick={onPane} />}
     </div>
   );
+}
+
+interface ChoiceProps<T extends string> {
+  readonly name: string;
+  readonly icon: IconName;
+  readonly narrow: boolean;
+  readonly value: T;
+  readonly options: readonly { readonly value: T; readonly text: string }[];
+  readonly onChange: (value: T) => void;
+}
+
+/** On a narrow page a button with a menu. */
+function Choice<T extends string>({ name, icon, narrow, value, options, onChange }: ChoiceProps<T>) {
+  const choose = (chosen: string): void => {
+    const option = options.find((each) => each.value === chosen);
+    if (option !== undefined) onChange(option.value);
+  };
+  const text = options.find((option) => option.value === value)?.text ?? value;
+  if (narrow) return <MenuButton label={`${name}: ${text}`} icon={icon} entries={options.map((option) => ({ label: option.text, checked: option.value === value, onClick: () => onChange(option.value) }))} />;
+  return <span class="batch-choice"><span aria-hidden="true">{name}</span><Dropdown label={name} value={value} options={options} onChange={choose} /></span>;
 }
 
 /** What is typed stands at once; the filter follows when typing rests. */

@@ -45,13 +45,34 @@ export function arrange(input: ArrangeInput): GridRow[] {
   const shown: number[] = [];
   for (let index = 0; index < input.tasks; index++) if (input.shown === undefined || input.shown(index)) shown.push(index);
   const key = keyOf(input);
-  if (key !== undefined) {
-    const keys = new Float64Array(input.tasks);
-    for (const index of shown) keys[index] = key(index);
-    shown.sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0) || a - b);
+  const inOrder = key === undefined ? shown : sorted(shown, key);
+  if (input.group === 'none') return inOrder.map((index) => ({ kind: 'task', index }));
+  return grouped(inOrder, input);
+}
+
+/** By key, equal ones as they stand. Sorting bare numbers is much quicker than asking a function which comes first: of each task then only the place of its key is looked up. */
+function sorted(shown: readonly number[], key: (index: number) => number): number[] {
+  const keys = Float64Array.from(shown, key);
+  const ascending = keys.toSorted();
+  const taken = new Uint32Array(shown.length);
+  const inOrder = new Array<number>(shown.length);
+  for (const [at, index] of shown.entries()) {
+    const first = firstAtLeast(ascending, keys[at] ?? 0);
+    inOrder[first + (taken[first] ?? 0)] = index;
+    taken[first] = (taken[first] ?? 0) + 1;
   }
-  if (input.group === 'none') return shown.map((index) => ({ kind: 'task', index }));
-  return grouped(shown, input);
+  return inOrder;
+}
+
+function firstAtLeast(ascending: Float64Array, key: number): number {
+  let from = 0;
+  let to = ascending.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((ascending[middle] ?? 0) < key) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /** Smaller stands first. */
@@ -71,21 +92,33 @@ export function rateOf({ passed, scored }: Pick<TaskFacts, 'passed' | 'scored'>)
   return scored === 0 ? undefined : passed / scored;
 }
 
+interface Members {
+  readonly name: string;
+  readonly indexes: number[];
+  rates: number;
+  /** How many of them have a rate. */
+  rated: number;
+}
+
 function grouped(shown: readonly number[], input: ArrangeInput): GridRow[] {
-  const groups = new Map<string, { readonly name: string; readonly members: number[] }>();
+  const groups = new Map<string, Members>();
   for (const index of shown) {
     const { key, name } = groupOf(index, input);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { name, members: [index] });
-    else group.members.push(index);
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { name, indexes: [], rates: 0, rated: 0 }));
+    group.indexes.push(index);
+    const rate = rateOf(input.facts(index));
+    if (rate === undefined) continue;
+    group.rates += rate;
+    group.rated += 1;
   }
-  const inOrder = [...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
-  return inOrder.flatMap(([key, { name, members }]): GridRow[] => {
-    const rates = members.flatMap((index) => rateOf(input.facts(index)) ?? []);
+  const rows: GridRow[] = [];
+  for (const [key, { name, indexes, rates, rated }] of [...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))) {
     const open = !input.folded.has(key);
-    const head: GroupRow = { kind: 'group', key, name, tasks: members.length, rate: rates.length === 0 ? undefined : rates.reduce((sum, rate) => sum + rate, 0) / rates.length, open };
-    return open ? [head, ...members.map((index): TaskRow => ({ kind: 'task', index }))] : [head];
-  });
+    rows.push({ kind: 'group', key, name, tasks: indexes.length, rate: rated === 0 ? undefined : rates / rated, open });
+    if (open) for (const index of indexes) rows.push({ kind: 'task', index });
+  }
+  return rows;
 }
 
 /** Keys sort as the groups stand. */

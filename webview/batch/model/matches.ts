@@ -1,38 +1,38 @@
 /** Which rows a filter leaves. Each row is asked once; a row that changes is another object and asked anew. */
+import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 import type { RowTest } from './filter.ts';
 
-/** A page must stay quick while a slow expression looks through many rows. */
-const SLICE_MS = 10;
-const ASKED_BETWEEN_LOOKS = 64;
-
 export class Matches {
   readonly #test: RowTest;
   readonly #record: (index: number) => TaskRecord | undefined;
-  readonly #known = new WeakMap<RolloutRow, boolean>();
+  readonly #width: number;
+  /** By place of the attempt, which row was asked and what came of it. */
+  readonly #asked: RolloutRow[] = [];
+  readonly #matched: boolean[] = [];
 
-  constructor(test: RowTest, record: (index: number) => TaskRecord | undefined) {
+  /** `width`: attempts per task. */
+  constructor(test: RowTest, record: (index: number) => TaskRecord | undefined, width: number) {
     this.#test = test;
     this.#record = record;
+    this.#width = width;
   }
 
   has(row: RolloutRow): boolean {
-    let matched = this.#known.get(row);
-    if (matched === undefined) this.#known.set(row, (matched = this.#test(row, this.#record(row.task_index))));
+    const place = row.task_index * this.#width + row.attempt - 1;
+    if (this.#asked[place] === row) return this.#matched[place] === true;
+    const matched = this.#test(row, this.#record(row.task_index));
+    this.#asked[place] = row;
+    this.#matched[place] = matched;
     return matched;
   }
 
   /** Asks all rows, with pauses. */
-  async warm(rows: Iterable<RolloutRow>, signal: AbortSignal): Promise<void> {
-    let until = performance.now() + SLICE_MS;
-    let asked = 0;
-    for (const row of rows) {
-      this.has(row);
-      if (++asked % ASKED_BETWEEN_LOOKS !== 0 || performance.now() < until) continue;
-      await new Promise((resolve) => setTimeout(resolve));
-      if (signal.aborted) return;
-      until = performance.now() + SLICE_MS;
-    }
+  *warm(rows: Iterable<RolloutRow>): Piecewise<void> {
+    yield* each(rows, (row) => void this.has(row), ASKED_AT_ONCE);
   }
 }
+
+/** A slow expression may take long for each row. */
+const ASKED_AT_ONCE = 64;

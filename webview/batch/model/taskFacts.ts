@@ -16,6 +16,8 @@ export interface TaskFacts {
   readonly passed: number;
   /** Revision of the batch at which any of its rows last changed. */
   readonly newest: number;
+  /** Another number whenever one of its rows changed: a row's revision only grows, and so does their sum. */
+  readonly stamp: number;
   readonly tokens: number;
   /** Sum over its ended attempts. */
   readonly ms: number;
@@ -41,6 +43,7 @@ export function noCounts(): Record<Outcome, number> {
 export function taskFacts(task: AttemptRows | undefined, width: number): TaskFacts {
   const counts = noCounts();
   let newest = 0;
+  let stamp = width;
   let tokens = 0;
   let ms = 0;
   let rows = 0;
@@ -48,6 +51,7 @@ export function taskFacts(task: AttemptRows | undefined, width: number): TaskFac
   for (const row of task?.attempts ?? []) {
     if (row === undefined) continue;
     rows += 1;
+    stamp += row.rev + 1;
     counts[outcomeOf(row)] += 1;
     if (row.state === 'ended' && typeof row.progress.passed === 'boolean') scored += 1;
     if (row.rev > newest) newest = row.rev;
@@ -55,7 +59,7 @@ export function taskFacts(task: AttemptRows | undefined, width: number): TaskFac
     ms += row.progress.ms ?? 0;
   }
   counts.queued += Math.max(0, width - rows);
-  return { counts, scored, passed: counts.passed, newest, tokens, ms };
+  return { counts, scored, passed: counts.passed, newest, stamp, tokens, ms };
 }
 
 export function taskMedians(task: AttemptRows | undefined): TaskMedians {

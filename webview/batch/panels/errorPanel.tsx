@@ -2,7 +2,7 @@
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
-import type { ErrorBars } from '../model/errorBars.ts';
+import type { ErrorBars } from '../figures/errorBars.ts';
 import { splitParts, togglePart } from '../model/filter.ts';
 import { Panel } from './panel.tsx';
 

@@ -4,7 +4,7 @@ import type { ServerInfo } from '../../../src/protocol/client.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Sparkline } from '../../components/chart.tsx';
 import { count, duration, percent } from '../../format.ts';
-import type { Flow } from '../model/flow.ts';
+import type { Flow } from '../figures/flow.ts';
 import { Panel } from './panel.tsx';
 import type { Samples } from './samples.ts';
 

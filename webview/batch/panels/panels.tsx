@@ -1,44 +1,57 @@
 /** The numbers of a batch: four boxes, on a narrow page four numbers with a small chart each. */
 import type { ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Line, Plot, Sparkline } from '../../components/chart.tsx';
 import { compact, count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
-import { errorBars, type ErrorBars } from '../model/errorBars.ts';
-import type { Flow } from '../model/flow.ts';
+import type { ErrorBars } from '../figures/errorBars.ts';
+import type { Flow } from '../figures/flow.ts';
 import { ErrorPanel } from './errorPanel.tsx';
 import { FlowPanel } from './flowPanel.tsx';
+import { Panel } from './panel.tsx';
 import { curveOf, PassPanel } from './passPanel.tsx';
+import { tokenLimitOf, type TokenLimit } from '../figures/tokenLimit.ts';
 import { useSamples } from './samples.ts';
-import { TokenPanel, wastedTokens } from './tokenPanel.tsx';
+import { TokenPanel } from './tokenPanel.tsx';
 import './panels.css';
 
 interface PanelsProps {
   readonly view: BatchView;
-  readonly report: Report;
-  readonly flow: Flow | undefined;
   readonly page: number;
 }
 
-export function Panels({ view, report, flow, page }: PanelsProps) {
+export function Panels({ view, page }: PanelsProps) {
   const { data } = view;
   const samples = useSamples(data.server);
-  // A report is made anew when rows came, and at most twice a second: so is what else is counted from all rows.
-  const errors = useMemo(() => errorBars(data.rows()), [report]);
-  const wasted = useMemo(() => wastedTokens(data.rows(), data.otherTries.values()), [report]);
-  if (page <= 640) return <Numbers report={report} flow={flow} errors={errors} attempts={view.width} />;
+  if (view.figures === undefined) return <Waiting narrow={page <= 640} />;
+  const { report, flow, errors, wasted } = view.figures;
+  const limit = tokenLimitOf(report, data.definition?.tokenLimit, data.ended);
+  if (page <= 640) return <Numbers report={report} flow={flow} errors={errors} limit={limit} attempts={view.width} />;
   return (
     <div class="batch-panels">
       <PassPanel report={report} attempts={view.width} />
       <FlowPanel flow={flow} samples={samples} server={data.server} report={report} ended={data.ended} />
-      <TokenPanel report={report} wasted={wasted} />
+      <TokenPanel report={report} wasted={wasted} limit={limit} />
       <ErrorPanel view={view} errors={errors} />
     </div>
   );
 }
 
-function Numbers({ report, flow, errors, attempts }: { readonly report: Report; readonly flow: Flow | undefined; readonly errors: ErrorBars; readonly attempts: number }) {
+/** As high as what comes; nothing is said before it is known. */
+function Waiting({ narrow }: { readonly narrow: boolean }) {
+  if (narrow) return <div class="batch-numbers" aria-busy="true">{['pass@1', 'rollouts/h', 'tokens', 'not passed'].map((name) => <Number key={name} name={name} value="" />)}</div>;
+  return <div class="batch-panels" aria-busy="true">{['pass@k', 'Throughput', 'Tokens', 'Not passed, by error class'].map((title) => <Panel key={title} name="waiting" title={title} />)}</div>;
+}
+
+interface NumbersProps {
+  readonly report: Report;
+  readonly flow: Flow | undefined;
+  readonly errors: ErrorBars;
+  readonly limit: TokenLimit | undefined;
+  readonly attempts: number;
+}
+
+function Numbers({ report, flow, errors, limit, attempts }: NumbersProps) {
   const curve = curveOf(report, attempts);
   const rate = report.pass_at?.['1'];
   const interval = report.intervals.pass_at?.['1'];
@@ -52,8 +65,9 @@ function Numbers({ report, flow, errors, attempts }: { readonly report: Report; 
         <Plot><Line kind="of-pass" points={curve.points.map(({ k, pass }) => ({ x: at(k), y: pass }))} /></Plot>
       </Number>
       <Number name="rollouts/h" value={flow === undefined ? '–' : count(Math.round(flow.perHour))}>{flow !== undefined && <Sparkline values={flow.ends} kind="of-flow" area />}</Number>
-      <Number name="tokens" value={tokens === null ? '–' : compact(total)}>
-        {tokens !== null && <span class="batch-track tall"><i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} /><i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} /></span>}
+      <Number name={limit === undefined ? 'tokens' : `tokens of ${compact(limit.most)}`} value={tokens === null ? '–' : compact(total)}>
+        {limit !== undefined && <span class="batch-track tall"><i class="of-flow" style={{ width: `${Math.min(100, (100 * limit.used) / limit.most)}%` }} /></span>}
+        {limit === undefined && tokens !== null && <span class="batch-track tall"><i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} /><i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} /></span>}
       </Number>
       <Number name={most === undefined ? 'not passed' : `most often: ${most.name}`} value={count(most?.count ?? errors.notPassed)}>
         <span class="batch-track tall">{errors.bars.map((bar) => <i key={`${bar.outcome} ${bar.name}`} class={`of-${bar.outcome} parted`} style={{ width: `${(100 * bar.count) / Math.max(1, errors.notPassed)}%` }} />)}</span>
@@ -62,7 +76,7 @@ function Numbers({ report, flow, errors, attempts }: { readonly report: Report; 
   );
 }
 
-function Number({ name, value, unit, children }: { readonly name: string; readonly value: string; readonly unit?: string; readonly children: ComponentChildren }) {
+function Number({ name, value, unit, children }: { readonly name: string; readonly value: string; readonly unit?: string; readonly children?: ComponentChildren }) {
   return (
     <section class="batch-number" aria-label={name}>
       <div class="batch-panel-head"><h2>{name}</h2><span class="batch-panel-note"><b>{value}</b>{unit !== undefined && unit !== '' && ` ${unit}`}</span></div>

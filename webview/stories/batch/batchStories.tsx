@@ -1,7 +1,11 @@
 /** The batch page in all its states. */
 import { BatchPage } from '../../batch/batchPage.tsx';
+import type { Group, Sort } from '../../batch/model/arrange.ts';
+import { remember } from '../../host/memory.ts';
 import { storyHost } from '../../host/story.ts';
 import { story } from '../index.ts';
+import { withAttempts } from './attempts.ts';
+import { click, Once, pointAt, press } from './once.tsx';
 import { BATCH, someBatch, type Wishes } from './someBatch.ts';
 
 interface Given {
@@ -11,16 +15,35 @@ interface Given {
   /** The server never answers. */
   readonly silent?: boolean;
   /** What the server says of itself. */
-  readonly server?: { readonly state: 'lost' | 'stopped'; readonly text: string };
+  readonly server?: { readonly state: 'lost' | 'stopped'; readonly text?: string };
+  /** Attempts of the first task that have something to tell. */
+  readonly told?: boolean;
+  /** What was chosen for this batch before, and whether the pane is open. */
+  readonly chosen?: { readonly sort: Sort; readonly group: Group };
+  readonly pane?: boolean;
+  /** Done once the rows are there; `then` comes of it. */
+  readonly does?: (page: HTMLElement) => void;
+  readonly then?: string;
 }
 
-function page(name: string, { wishes, filter, readOnly = false, silent = false, server }: Given = {}): void {
+const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
+const ROWS = '[role="grid"] [role="rowheader"]';
+
+function page(name: string, { wishes, filter, readOnly = false, silent = false, server, told = false, chosen, pane = true, does, then = ROWS }: Given = {}): void {
   story('batch', name, () => {
-    const host = storyHost({ ...someBatch(wishes), readOnly, silent });
+    const made = someBatch(wishes);
+    const host = storyHost({ ...(told ? withAttempts(made) : made), readOnly, silent });
     if (server !== undefined) host.server.set(server);
-    const can = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
-    return <BatchPage host={host} readOnly={readOnly} can={can} place={{ page: 'batch', batch: BATCH, ...(filter === undefined ? {} : { filter }) }} />;
+    if (chosen !== undefined) remember(`batch.${made.batch.name}`, chosen);
+    if (!pane) remember('batch.pane', false);
+    const shown = <BatchPage host={host} readOnly={readOnly} can={CAN} place={{ page: 'batch', batch: BATCH, ...(filter === undefined ? {} : { filter }) }} />;
+    return does === undefined ? shown : <Once there={ROWS} does={does} then={then}>{shown}</Once>;
   }, { busy: silent });
+}
+
+/** An attempt of the first task at the cursor, with its steps where there is a pane. */
+function selected(name: string, attempt: number, given: Given = {}): void {
+  page(name, { told: true, ...given, does: press('[role="grid"]', ...Array.from({ length: attempt - 1 }, () => 'ArrowRight')), then: '.attempt-steps ol, .attempt-sheet' });
 }
 
 page('running');
@@ -44,3 +67,25 @@ page('filtered', { filter: 'error:tool_error steps>5' });
 page('no-match', { filter: 'error:timeout tool:renew_loan steps>30' });
 page('broken-filter', { filter: 'status == ' });
 page('loading', { silent: true });
+page('loading-lost', { silent: true, server: { state: 'lost' } });
+page('server-lost', { server: { state: 'lost' } });
+page('found', { filter: 'renew' });
+page('expression', { filter: 'usage.output_tokens > 500 && status == "done"' });
+page('expression-no-match', { filter: 'usage.output_tokens > 5000000 && status == "done"' });
+page('token-limit', { wishes: { tokenLimit: 30_000_000 } });
+page('token-limit-soon', { wishes: { tokenLimit: 21_000_000 } });
+page('token-limit-reached', { wishes: { state: 'ended', begun: 0.6, tokenLimit: 15_000_000, reason: 'stop.tokens: 15004120 tokens were used (limit 15000000).' } });
+page('huge-numbers', { wishes: { tasks: 1_000, attempts: 4, times: 250_000, tokenLimit: 9_000_000_000_000, name: 'everything' } });
+page('grouped', { chosen: { sort: 'rate', group: 'level' } });
+page('grouped-folded', { chosen: { sort: 'failures', group: 'outcome' }, does: press('[role="grid"]', 'ArrowUp', 'ArrowLeft'), then: '[aria-expanded="false"]' });
+page('outcomes-hidden', { does: click('.batch-chip:nth-child(2n)'), then: '.batch-chip[aria-pressed="false"]' });
+page('nothing-shown', { does: click('.batch-chip'), then: '.batch-no-match' });
+page('keys', { does: press('[role="grid"]', '?'), then: '[role="dialog"]' });
+page('card', { told: true, pane: false, does: pointAt('#cell-0-1'), then: '.attempt-card, .attempt-sheet' });
+selected('attempt', 1);
+selected('attempt-long', 2);
+selected('attempt-running', 3);
+selected('attempt-held', 4);
+selected('attempt-tries', 5, { wishes: { longNames: true } });
+selected('attempt-read-only', 5, { readOnly: true });
+page('attempt-not-begun', { does: press('[role="grid"]', 'End'), then: '.attempt-top, .attempt-sheet' });

@@ -1,5 +1,6 @@
 /** A made-up batch: the same every time for the same wishes. */
 import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
+import type { Json } from '../../../src/common/json.ts';
 import type { ErrorClass } from '../../../src/trace/schema.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
@@ -22,6 +23,10 @@ export interface Wishes {
   readonly levels?: boolean;
   readonly parent?: BatchRow['parent'];
   readonly reason?: string;
+  /** Tokens after which the batch stops. */
+  readonly tokenLimit?: number;
+  /** Everything that is counted in an attempt, so many times. */
+  readonly times?: number;
 }
 
 export interface SomeBatch {
@@ -29,6 +34,8 @@ export interface SomeBatch {
   readonly rows: RolloutRow[];
   readonly tasks: TaskRecord[];
   readonly server: ServerInfo;
+  /** Base64 by sha256. */
+  readonly blobs: Readonly<Record<string, string>>;
 }
 
 const TOPICS = ['renew', 'hold', 'fine', 'search', 'move'];
@@ -40,6 +47,7 @@ const ERRORS: readonly { readonly error?: ErrorClass; readonly message?: string 
 const HOUR = 3_600_000;
 
 export const BATCH = 'b1';
+const SUBMISSION = '0'.repeat(64);
 
 export function someBatch(wishes: Wishes = {}): SomeBatch {
   const { name = 'nightly', tasks: count = 100, attempts = 32, state = 'running', imported = false, parent, reason } = wishes;
@@ -50,7 +58,7 @@ export function someBatch(wishes: Wishes = {}): SomeBatch {
   const ended = rows.filter((row) => row.state === 'ended').map(outcomeOf);
   const of = (outcome: string): number => ended.filter((each) => each === outcome).length;
   const batch: BatchRow = {
-    batch: BATCH, name, created_at: now - HOUR, state, submission: '0'.repeat(64), tasks: count, attempts,
+    batch: BATCH, name, created_at: now - HOUR, state, submission: SUBMISSION, tasks: count, attempts,
     counts: {
       passed: of('passed'), failed: of('failed') + of('truncated'), unscored: of('unscored'), cancelled: of('cancelled'), infrastructure: of('infrastructure'),
       running: rows.filter((row) => row.state === 'running').length, held: rows.filter((row) => row.state === 'held').length, queued: rows.filter((row) => row.state === 'queued').length,
@@ -58,7 +66,15 @@ export function someBatch(wishes: Wishes = {}): SomeBatch {
     truncated: of('truncated'), steps: 0, input_tokens: 0, output_tokens: 0, imported, rev: rows.length, last: 0,
     ...(state === 'ended' ? { ended_at: now - 60_000 } : {}), ...(parent === undefined ? {} : { parent }), ...(reason === undefined ? {} : { reason }),
   };
-  return { batch, rows, tasks, server: serverOf(batch, now) };
+  return { batch, rows, tasks, server: serverOf(batch, now), blobs: imported ? {} : { [SUBMISSION]: btoa(JSON.stringify(submissionOf(wishes))) } };
+}
+
+/** As much of it as a page reads. */
+function submissionOf({ name = 'nightly', tokenLimit }: Wishes): Json {
+  return {
+    name, agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } }, git: { commit: '3f2a9c01', dirty: false },
+    stop: tokenLimit === undefined ? {} : { tokens: tokenLimit },
+  };
 }
 
 function taskOf(i: number, { longNames = false, levels = true }: Wishes): TaskRecord {
@@ -78,20 +94,21 @@ interface Cell {
 }
 
 function rowOf({ task, index, attempt, wishes, random, now }: Cell): RolloutRow {
-  const { tasks = 100, attempts = 32, state: batchState = 'running', begun = batchState === 'ended' ? 1 : 0.72, imported = false } = wishes;
+  const { tasks = 100, attempts = 32, state: batchState = 'running', begun = batchState === 'ended' ? 1 : 0.72, imported = false, times: scale = 1 } = wishes;
   const place = (attempt + random()) / (attempts + 1);
-  const state: RolloutRow['state'] = place > begun ? 'queued' : place > begun - 0.04 && begun < 1 ? (random() < 0.05 ? 'held' : 'running') : 'ended';
-  const end = endOf(wishes, tasks < 2 ? 0.5 : index / (tasks - 1), random);
+  const cut = batchState === 'ended' && place > begun - 0.04 && begun < 1;
+  const state: RolloutRow['state'] = cut ? 'ended' : place > begun ? 'queued' : place > begun - 0.04 && begun < 1 ? (random() < 0.05 ? 'held' : 'running') : 'ended';
+  const end: ReturnType<typeof endOf> = cut ? { status: 'cancelled', passed: null, reward: null } : endOf(wishes, tasks < 2 ? 0.5 : index / (tasks - 1), random);
   const started = Math.round(now - HOUR * 0.9 * (1 - Math.min(1, place / Math.max(0.1, begun))) - 45_000 - random() * 30_000);
-  const steps = 3 + Math.floor(random() * 12);
+  const steps = cut ? 0 : (3 + Math.floor(random() * 12)) * scale;
   const times = imported ? {} : { started_at: started, ...(state === 'ended' ? { ended_at: started + 40_000, ms: 20_000 + Math.round(random() * 30_000) } : {}) };
   const tokens = imported ? {} : { input_tokens: 900 * steps, output_tokens: 110 * steps, cached_tokens: 700 * steps, cost: 0.0004 * steps };
   const progress: Progress = state === 'queued' ? EMPTY_PROGRESS : {
-    ...EMPTY_PROGRESS, steps, step: steps, tool_calls: steps - 1, tools: ['find_member', 'loans_of', 'renew_loan'], ...times, ...tokens,
+    ...EMPTY_PROGRESS, steps, step: steps, tool_calls: Math.max(0, steps - 1), tools: ['find_member', 'loans_of', 'renew_loan'], ...times, ...tokens,
     ...(state === 'ended' ? end : {}), ...(state === 'held' ? { hold: { why: 'breakpoint', side: 'before', seq: 12, breakpoint: 'late renewals' } } : {}),
   };
   return {
-    rollout: `r${index}x${attempt}`, batch: BATCH, task: task.id, task_index: index, attempt, try: 1, state, epoch: 1, last: 9, settles: state === 'ended' && end.status !== 'infrastructure',
+    rollout: `r${index}x${attempt}`, batch: BATCH, task: task.id, task_index: index, attempt, try: 1, state, epoch: 1, last: 9, settles: state === 'ended' && end.status !== 'infrastructure' && end.status !== 'cancelled',
     ...(imported || state === 'queued' ? {} : { worker: `pod-${String(1 + (attempt % 16)).padStart(2, '0')}` }), rev: index * attempts + attempt, progress,
   };
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { finish } from '../../../../src/common/piecewise.ts';
 import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
-import { errorBars } from '../../../../webview/batch/model/errorBars.ts';
-import { flowOf, timeLeft } from '../../../../webview/batch/model/flow.ts';
+import { errorBars } from '../../../../webview/batch/figures/errorBars.ts';
+import { flowOf, timeLeft } from '../../../../webview/batch/figures/flow.ts';
 import { aRow, failed, passed } from './rows.ts';
 
 const HOUR = 3_600_000;
@@ -12,7 +13,7 @@ suite('how fast a batch goes', () => {
   test('ends per hour and rollouts in flight along the last hour', () => {
     const now = 10 * HOUR;
     const rows = Array.from({ length: 120 }, (_, i) => ended(now - HOUR - 60_000 + i * 30_000, now - HOUR + i * 30_000 + 1));
-    const flow = flowOf(rows, now);
+    const flow = finish(flowOf(rows, now));
     assert.ok(flow !== undefined);
     assert.equal(flow.to - flow.from, HOUR);
     assert.ok(Math.abs(flow.perHour - 120) < 6, String(flow.perHour));
@@ -22,14 +23,14 @@ suite('how fast a batch goes', () => {
 
   test('a batch that just began is not measured over time it did not have', () => {
     const now = 10 * HOUR;
-    const flow = flowOf([ended(now - 6000, now - 3000), ended(now - 6000, now - 1000), aRow({ state: 'running', progress: { started_at: now - 500 } })], now);
+    const flow = finish(flowOf([ended(now - 6000, now - 3000), ended(now - 6000, now - 1000), aRow({ state: 'running', progress: { started_at: now - 500 } })], now));
     assert.ok(flow !== undefined);
     assert.ok(Math.abs(flow.perHour - (2 * HOUR) / 6000) < 1, String(flow.perHour));
     assert.equal(flow.inFlight.at(-1), 1);
   });
 
   test('without times nothing is told', () => {
-    assert.equal(flowOf([passed(), failed(), aRow({ state: 'queued' })], HOUR), undefined);
+    assert.equal(finish(flowOf([passed(), failed(), aRow({ state: 'queued' })], HOUR)), undefined);
     assert.equal(timeLeft(10, 0), undefined);
     assert.equal(timeLeft(0, 10), undefined);
     assert.equal(timeLeft(10, 20), HOUR / 2);
@@ -40,7 +41,7 @@ suite('what did not pass', () => {
   test('by class, the most frequent first; truncated apart from failed; cancelled and running count for nothing', () => {
     const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
     const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
-    const { bars, notPassed, ended: of } = errorBars([passed(), timeout, timeout, failed(), limit, aRow({ progress: { status: 'infrastructure' } }), aRow({ progress: { status: 'cancelled' } }), aRow({ state: 'running' })]);
+    const { bars, notPassed, ended: of } = finish(errorBars([passed(), timeout, timeout, failed(), limit, aRow({ progress: { status: 'infrastructure' } }), aRow({ progress: { status: 'cancelled' } }), aRow({ state: 'running' })]));
     assert.deepEqual([notPassed, of], [5, 6]);
     assert.deepEqual(bars[0], { name: 'timeout', outcome: 'failed', count: 2, filter: 'error:timeout' });
     assert.deepEqual(bars.slice(1).map(({ name, outcome }) => [name, outcome]), [['failed, no error', 'failed'], ['infrastructure', 'infrastructure'], ['limit', 'truncated']]);

@@ -1,4 +1,5 @@
 /** How fast a batch goes, from the times of its rollouts: ends per hour and rollouts in flight, along the last stretch of time. */
+import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 export interface Flow {
@@ -19,28 +20,32 @@ const SHORTEST_MS = 60_000;
 const RECENT = 12;
 
 /** undefined where no rollout has times (recordings without them). `now`: of a batch that ended, when it did. */
-export function flowOf(rows: Iterable<RolloutRow>, now: number): Flow | undefined {
-  const spans: { readonly start: number; readonly end: number | undefined }[] = [];
+export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow | undefined> {
+  const starts: number[] = [];
+  /** Infinity: not ended yet. */
+  const stops: number[] = [];
   let first = Infinity;
-  for (const { state, progress } of rows) {
+  yield* each(rows, ({ state, progress }) => {
     const { started_at: start, ended_at: end } = progress;
-    if (start === undefined || (state === 'ended' && end === undefined)) continue;
-    spans.push({ start, end: state === 'ended' ? end : undefined });
+    if (start === undefined || (state === 'ended' && end === undefined)) return;
+    starts.push(start);
+    stops.push(state === 'ended' ? end ?? Infinity : Infinity);
     if (start < first) first = start;
-  }
-  if (spans.length === 0) return undefined;
+  });
+  if (starts.length === 0) return undefined;
   const from = Math.max(now - LONGEST_MS, Math.min(first, now - SHORTEST_MS));
   const slice = (now - from) / SLICES;
   const ended = new Float64Array(SLICES);
   const changes = new Float64Array(SLICES + 1);
-  for (const { start, end } of spans) {
-    const began = at(start, from, slice);
-    changes[began] = (changes[began] ?? 0) + 1;
-    if (end === undefined) continue;
+  const add = (to: Float64Array, place: number, number: number): void => void (to[place] = (to[place] ?? 0) + number);
+  yield* each(starts.keys(), (i) => {
+    const [start = 0, end = Infinity] = [starts[i], stops[i]];
+    add(changes, at(start, from, slice), 1);
+    if (end === Infinity) return;
     const stopped = at(end, from, slice);
-    changes[stopped] = (changes[stopped] ?? 0) - 1;
-    if (end >= from && end <= now) ended[Math.min(SLICES - 1, stopped)] = (ended[Math.min(SLICES - 1, stopped)] ?? 0) + 1;
-  }
+    add(changes, stopped, -1);
+    if (end >= from && end <= now) add(ended, Math.min(SLICES - 1, stopped), 1);
+  });
   let running = 0;
   const inFlight = [...changes.subarray(0, SLICES)].map((change) => (running += change));
   const perSlice = 3_600_000 / slice;

@@ -1,4 +1,5 @@
 /** What the attempts that did not pass ended with, by class. */
+import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { outcomeOf, type Outcome } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
@@ -17,26 +18,26 @@ export interface ErrorBars {
   readonly ended: number;
 }
 
-export function errorBars(rows: Iterable<RolloutRow>): ErrorBars {
+export function* errorBars(rows: Iterable<RolloutRow>): Piecewise<ErrorBars> {
   const bars = new Map<string, { name: string; outcome: Outcome; count: number; filter: string }>();
   let notPassed = 0;
   let ended = 0;
-  for (const row of rows) {
-    if (row.state !== 'ended') continue;
+  yield* each(rows, (row) => {
+    if (row.state !== 'ended') return;
     const outcome = outcomeOf(row);
-    if (outcome === 'cancelled') continue;
+    if (outcome === 'cancelled') return;
     ended += 1;
-    if (outcome === 'passed') continue;
+    if (outcome === 'passed') return;
     notPassed += 1;
     const { error_class: error } = row.progress;
     const key = `${outcome} ${error ?? ''}`;
     const bar = bars.get(key);
     if (bar !== undefined) {
       bar.count += 1;
-      continue;
+      return;
     }
     const name = error ?? (outcome === 'failed' ? 'failed, no error' : outcome);
     bars.set(key, { name, outcome, count: 1, filter: error === undefined ? `outcome:${outcome}` : `error:${error}` });
-  }
+  });
   return { bars: [...bars.values()].sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1)), notPassed, ended };
 }

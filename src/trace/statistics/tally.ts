@@ -1,0 +1,83 @@
+/** Attempts counted one by one, as reports need them. */
+import type { Attempt, Settlement } from './outcomes.ts';
+import type { Counts } from './passRates.ts';
+
+/** What is known of a task. */
+export interface TaskTally extends Counts {
+  /** Attempts that are open or were cancelled. */
+  readonly untold: number;
+}
+
+export interface Share {
+  attempts: number;
+  passed: number;
+}
+
+export class Tally {
+  readonly settled: Readonly<Record<Settlement, number>>;
+  readonly tasks: ReadonlyMap<string, TaskTally>;
+  attempts = 0;
+  passed = 0;
+  truncated = 0;
+  duplicates = 0;
+  /** Largest number of an attempt. */
+  most = 0;
+  /** How long each took that tells. */
+  readonly times: number[] = [];
+  readonly byError = new Map<string, Share>();
+  readonly byTool = new Map<string, Share>();
+  readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
+  readonly #tasks = new Map<string, { n: number; c: number; untold: number }>();
+  #last: { readonly task: string; readonly tally: { n: number; c: number; untold: number } } | undefined;
+
+  constructor() {
+    this.settled = this.#settled;
+    this.tasks = this.#tasks;
+  }
+
+  add(attempt: Attempt): void {
+    const { settlement, passed, ms, error, tools } = attempt;
+    const task = this.#task(attempt.task);
+    this.attempts += 1;
+    this.#settled[settlement] += 1;
+    if (settlement === 'scored') task.n += 1;
+    else if (settlement === 'open' || settlement === 'cancelled') task.untold += 1;
+    if (passed) {
+      this.passed += 1;
+      task.c += 1;
+    }
+    if (attempt.truncated) this.truncated += 1;
+    if (attempt.duplicate) this.duplicates += 1;
+    if (attempt.attempt > this.most) this.most = attempt.attempt;
+    if (ms !== undefined) this.times.push(ms);
+    if (error !== undefined) share(this.byError, error, passed);
+    if (settlement !== 'scored') return;
+    for (let i = 0; i < tools.length; i++) {
+      const tool = tools[i];
+      if (tool !== undefined && tools.indexOf(tool) === i) share(this.byTool, tool, passed);
+    }
+  }
+
+  /** Attempts of a task mostly come one after the other. */
+  #task(task: string): { n: number; c: number; untold: number } {
+    if (this.#last?.task === task) return this.#last.tally;
+    let tally = this.#tasks.get(task);
+    if (tally === undefined) this.#tasks.set(task, (tally = { n: 0, c: 0, untold: 0 }));
+    this.#last = { task, tally };
+    return tally;
+  }
+}
+
+/** Of these attempts. */
+export function tallyOf(attempts: Iterable<Attempt>): Tally {
+  const tally = new Tally();
+  for (const attempt of attempts) tally.add(attempt);
+  return tally;
+}
+
+function share(shares: Map<string, Share>, name: string, passed: boolean): void {
+  let own = shares.get(name);
+  if (own === undefined) shares.set(name, (own = { attempts: 0, passed: 0 }));
+  own.attempts += 1;
+  if (passed) own.passed += 1;
+}

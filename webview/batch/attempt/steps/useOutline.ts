@@ -1,0 +1,78 @@
+/** Reads the steps of the attempt that is looked at: little of it, not before the pointer rests, and not for longer than one looks. */
+import { useEffect, useReducer, useRef } from 'preact/hooks';
+import { errorText } from '../../../../src/common/errors.ts';
+import { sleep } from '../../../../src/common/abort.ts';
+import type { Api } from '../../../../src/protocol/api.ts';
+import type { RolloutRow } from '../../../../src/trace/summary.ts';
+import { readEvent } from '../../../../src/trace/upgrades.ts';
+import { Outline } from '../../model/outline.ts';
+
+/** A pointer that moves on within this time asks for nothing. */
+const REST_MS = 150;
+/** A running attempt is asked for news at most so often. */
+const NEWS_MS = 500;
+/** Of a long trajectory so many events of its beginning and of its end. */
+const EVENTS_AT_AN_END = 150;
+const KEPT = 30;
+
+export interface Outlined {
+  readonly outline: Outline | undefined;
+  readonly problem: string | undefined;
+}
+
+interface Kept {
+  readonly outline: Outline;
+  problem: string | undefined;
+}
+
+export function useOutline(api: Api, { rollout, last }: Pick<RolloutRow, 'rollout' | 'last'>): Outlined {
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const kept = useRef(new Map<string, Kept>());
+  const newest = useRef(last);
+  newest.current = last;
+  useEffect(() => {
+    const left = new AbortController();
+    void keepUp(api, rollout, { kept: kept.current, last: () => newest.current, changed: () => draw(undefined) }, left.signal);
+    return () => left.abort();
+  }, [api, rollout]);
+  const shown = kept.current.get(rollout);
+  return { outline: shown === undefined || shown.outline.last === 0 ? undefined : shown.outline, problem: shown?.problem };
+}
+
+interface Reading {
+  readonly kept: Map<string, Kept>;
+  readonly last: () => number;
+  readonly changed: () => void;
+}
+
+async function keepUp(api: Api, rollout: string, { kept, last, changed }: Reading, signal: AbortSignal): Promise<void> {
+  const own = kept.get(rollout) ?? { outline: new Outline(), problem: undefined };
+  try {
+    if (own.outline.last === 0) await sleep(REST_MS, signal);
+    kept.delete(rollout); // the newest stand at the end
+    kept.set(rollout, own);
+    for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
+    for (;;) {
+      if (last() > own.outline.last) {
+        await readOn(api, rollout, own.outline, last(), signal);
+        own.problem = undefined;
+        changed();
+      }
+      if (own.outline.ended) return;
+      await sleep(NEWS_MS, signal);
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    own.problem = errorText(error);
+    changed();
+  }
+}
+
+async function readOn(api: Api, rollout: string, outline: Outline, last: number, signal: AbortSignal): Promise<void> {
+  const read = async (after: number, limit: number): Promise<void> => {
+    const { events } = await api.events(rollout, { after, limit }, signal);
+    outline.push(events.map((event) => readEvent(event)));
+  };
+  if (outline.last === 0) await read(0, last <= 2 * EVENTS_AT_AN_END ? 2 * EVENTS_AT_AN_END : EVENTS_AT_AN_END);
+  if (outline.last < last) await read(Math.max(outline.last, last - EVENTS_AT_AN_END), EVENTS_AT_AN_END);
+}

@@ -1,0 +1,45 @@
+/** Everything that is counted over all rows of a batch and shown above its grid. */
+import { each, type Piecewise } from '../../../src/common/piecewise.ts';
+import { outcomeOf } from '../../../src/trace/outcome.ts';
+import { reportPiecewise } from '../../../src/trace/statistics.ts';
+import type { Report } from '../../../src/trace/statistics/schema.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import type { BatchData } from '../../data/batchData.ts';
+import { errorBars, type ErrorBars } from './errorBars.ts';
+import { flowOf, type Flow } from './flow.ts';
+
+export interface Figures {
+  readonly report: Report;
+  readonly errors: ErrorBars;
+  readonly flow: Flow | undefined;
+  /** Tokens of tries that do not count, and of attempts that infrastructure ended. */
+  readonly wasted: number;
+}
+
+export type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
+
+/** Of the rows as they are when it begins. */
+export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
+  const { batch, row, definition, otherTries } = data;
+  const counting = [...data.rows()];
+  const others = [...otherTries.values()];
+  const report = yield* reportPiecewise({
+    batch, rows: others.length === 0 ? counting : counting.concat(others),
+    ...(row === undefined ? {} : { attempts: row.attempts, tasks: row.tasks }),
+    ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
+  });
+  const errors = yield* errorBars(counting);
+  const flow = yield* flowOf(counting, row?.ended_at ?? now);
+  const wasted = yield* wastedTokens(counting, others);
+  return { report, errors, flow, wasted };
+}
+
+function* wastedTokens(rows: Iterable<RolloutRow>, others: Iterable<RolloutRow>): Piecewise<number> {
+  let wasted = 0;
+  const add = ({ progress }: RolloutRow): void => void (wasted += progress.input_tokens + progress.output_tokens);
+  yield* each(others, add);
+  yield* each(rows, (row) => {
+    if (outcomeOf(row) === 'infrastructure') add(row);
+  });
+  return wasted;
+}

@@ -1,0 +1,72 @@
+/** Keeps the figures of a batch up to date without keeping the page from anything: they are worked out in slices. */
+import { StudioError } from '../../../src/common/errors.ts';
+import { inSlices } from '../../../src/common/piecewise.ts';
+import type { BatchData } from '../../data/batchData.ts';
+import { figuresOf, type Figures } from './figures.ts';
+
+/** A frame has 16 ms. */
+const SLICE_MS = 8;
+const EVERY_MS = 500;
+/** Figures may take one part in so many of the time. */
+const SHARE = 5;
+
+export class Figuring {
+  /** Of the rows so far; undefined while they are read for the first time. */
+  latest: Figures | undefined;
+  readonly #data: BatchData;
+  readonly #changed: () => void;
+  readonly #ended = new AbortController();
+  #seen = '';
+  #busy = false;
+  #nextAt = -Infinity;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(data: BatchData, changed: () => void) {
+    this.#data = data;
+    this.#changed = changed;
+  }
+
+  /** Something changed: the figures follow once all there is was read, then at most twice a second, of a large batch as seldom as keeps the page quick. */
+  look(): void {
+    const stamp = this.#stamp();
+    if (this.#data.loading === 'loading' || stamp === this.#seen || this.#busy || this.#timer !== undefined || this.#ended.signal.aborted) return;
+    const wait = this.#nextAt - performance.now();
+    if (wait > 0) {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        this.look();
+      }, wait);
+      return;
+    }
+    void this.#figure(stamp);
+  }
+
+  close(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #figure(stamp: string): Promise<void> {
+    this.#busy = true;
+    const began = performance.now();
+    try {
+      this.latest = await inSlices(figuresOf(this.#data, Date.now()), SLICE_MS, this.#ended.signal);
+    } catch (error) {
+      if (StudioError.is(error, 'cancelled')) return;
+      throw error;
+    } finally {
+      this.#busy = false;
+    }
+    this.#seen = stamp;
+    const done = performance.now();
+    this.#nextAt = done + Math.max(EVERY_MS, (done - began) * SHARE);
+    this.#changed();
+    this.look(); // rows that came meanwhile
+  }
+
+  /** What the figures are made of. */
+  #stamp(): string {
+    const { version, row, definition } = this.#data;
+    return [version, row?.tasks, row?.attempts, row?.ended_at, definition?.passesPerTask].join(' ');
+  }
+}

@@ -1,0 +1,104 @@
+/** The steps of an attempt in short, from the events of its beginning and of its end: one line each. */
+import type { AnyEvent } from '../../../src/trace/model.ts';
+
+export interface OutlineStep {
+  readonly kind: 'step';
+  readonly step: number;
+  /** Of its model call. */
+  readonly seq: number;
+  /** Tools that it called, in order of their first use. */
+  readonly calls: readonly { readonly name: string; readonly times: number }[];
+  /** Steps that sub-agents took meanwhile. */
+  readonly within: number;
+  /** What went wrong, of the first call that failed. */
+  readonly error: string | undefined;
+  readonly state: 'done' | 'open' | 'held';
+  /** Of its calls, as far as they tell. */
+  readonly ms: number | undefined;
+}
+
+/** Events that were not read. */
+export interface OutlineGap {
+  readonly kind: 'gap';
+}
+
+interface Entry {
+  readonly step: number;
+  readonly seq: number;
+  readonly depth: number;
+  readonly calls: Map<string, number>;
+  readonly open: Set<number>;
+  within: number;
+  error: string | undefined;
+  held: boolean;
+  ms: number | undefined;
+}
+
+export class Outline {
+  /** seq of the newest event. */
+  last = 0;
+  ended = false;
+  readonly #entries: (Entry | 'gap')[] = [];
+  readonly #bySpan = new Map<number, Entry>();
+
+  get steps(): readonly (OutlineStep | OutlineGap)[] {
+    return this.#entries.map((entry) => {
+      if (entry === 'gap') return { kind: 'gap' };
+      const { step, seq, within, error, ms } = entry;
+      const state = this.ended || entry.open.size === 0 ? 'done' : entry.held ? 'held' : 'open';
+      return { kind: 'step', step, seq, within, error, ms, state, calls: [...entry.calls].map(([name, times]) => ({ name, times })) };
+    });
+  }
+
+  /** In order of their seq; where some are left out, there is a gap. */
+  push(events: readonly AnyEvent[]): void {
+    for (const event of events) {
+      if (event.seq <= this.last) continue;
+      if (event.seq > this.last + 1 && this.#entries.length > 0) this.#entries.push('gap');
+      this.last = event.seq;
+      if (!('unknown' in event)) this.#take(event);
+    }
+  }
+
+  #take(event: Exclude<AnyEvent, { readonly unknown: true }>): void {
+    const depth = event.agent === undefined ? 0 : event.agent.split('/').length - 1;
+    const newest = this.#entries.at(-1);
+    const current = newest === 'gap' ? undefined : newest;
+    switch (event.kind) {
+      case 'model.start': {
+        if (current !== undefined && depth > current.depth) { // a sub-agent's
+          current.within += 1;
+          return;
+        }
+        if (current?.step === event.data.step) this.#entries.pop(); // done again after a takeover
+        const entry: Entry = { step: event.data.step, seq: event.seq, depth, calls: new Map(), open: new Set([event.seq]), within: 0, error: undefined, held: false, ms: undefined };
+        this.#entries.push(entry);
+        this.#bySpan.set(event.seq, entry);
+        return;
+      }
+      case 'tool.start':
+        if (current === undefined || depth > current.depth) return;
+        current.calls.set(event.data.name, (current.calls.get(event.data.name) ?? 0) + 1);
+        current.open.add(event.seq);
+        this.#bySpan.set(event.seq, current);
+        return;
+      case 'model.end':
+      case 'tool.end': {
+        const entry = event.span === undefined ? undefined : this.#bySpan.get(event.span);
+        if (entry === undefined || event.span === undefined) return;
+        entry.open.delete(event.span);
+        entry.error ??= event.data.error?.message;
+        if (event.data.ms !== undefined) entry.ms = (entry.ms ?? 0) + event.data.ms;
+        return;
+      }
+      case 'hold':
+      case 'release':
+        if (current !== undefined) current.held = event.kind === 'hold';
+        return;
+      case 'rollout.end':
+        this.ended = true;
+        return;
+      default:
+    }
+  }
+}
