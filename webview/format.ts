@@ -1,17 +1,15 @@
 /** Numbers as people read them. English everywhere, so that two windows say the same. */
 
-const WHOLE = new Intl.NumberFormat('en');
-
-/** `12,345`. */
+/** `12,345`. By hand: a page would wait longer for `Intl` than for anything else it loads. */
 export function count(value: number): string {
-  return WHOLE.format(Math.round(value));
+  return String(Math.round(value)).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** `18.2k`, `4.1M`. */
+/** `18.2k`, `4.1M`, `1.5T`. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (size < 1_000) return String(Math.round(value));
-  const [unit, divisor] = size < 999_950 ? ['k', 1e3] as const : size < 999_950_000 ? ['M', 1e6] as const : ['G', 1e9] as const;
+  const [unit, divisor] = size < 999_950 ? ['k', 1e3] as const : size < 999_950_000 ? ['M', 1e6] as const : size < 999_950_000_000 ? ['G', 1e9] as const : ['T', 1e12] as const;
   const scaled = value / divisor;
   return `${Math.abs(scaled) < 99.95 ? scaled.toFixed(1) : Math.round(scaled)}${unit}`;
 }

@@ -1,14 +1,13 @@
 // Every story in the four themes, in a real browser: it draws, it is accessible, nothing runs over, nothing is refused.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
-import { contentSecurityPolicy, pageHtml } from '../../src/common/pageHtml.ts';
-import { pageBuild, root } from '../../src/build/bundles.ts';
-import { launchBrowser, serveFolders, type Served } from './support/browser.ts';
+import { root } from '../../src/build/bundles.ts';
+import { launchBrowser, type Served } from './support/browser.ts';
+import { serveStories } from './support/stories.ts';
 
 const out = path.join(root, 'test/.out/webview');
 const axeSource = readFileSync(path.join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
@@ -38,11 +37,7 @@ let browser: Browser;
 let names: readonly string[] = [];
 
 before(async () => {
-  mkdirSync(out, { recursive: true });
-  await build({ ...pageBuild('0.0.0'), entryPoints: [{ in: 'webview/stories/main.tsx', out: 'page' }], outdir: out, minify: false });
-  const sources = { script: ["'self'"], style: ["'self'"], font: ["'self'"], img: ["'self'", 'data:', 'blob:'], connect: ["'self'"], worker: ['blob:'] };
-  writeFileSync(path.join(out, 'index.html'), pageHtml({ title: 'Stories', sources, script: { url: 'page.js' }, style: { url: 'page.css' }, bodyAttributes: { 'data-host': 'story' } }));
-  served = await serveFolders([out], { 'content-security-policy': contentSecurityPolicy(sources) });
+  served = await serveStories(out);
   browser = await launchBrowser();
   const page = await browser.newPage();
   await page.goto(served.url);

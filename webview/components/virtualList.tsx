@@ -1,6 +1,6 @@
 /** A list of rows of one height, of which only those in sight are drawn: it reaches the last of any number. */
 import type { HTMLAttributes, VNode } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
 export interface VirtualListProps {
   readonly count: number;
@@ -30,8 +30,12 @@ const AHEAD = 8;
 export function VirtualList({ count, rowHeight, label, role, selected, keyOf, row, onSelect, onOpen, follow = false, onScrolledAway, rowProps }: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
-  const [top, setTop] = useState(0);
   const [height, setHeight] = useState(0);
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  /** How far it is scrolled. */
+  const at = useRef(0);
+  // What is followed is drawn at its end at once, not first where it was before it grew.
+  const top = follow && height > 0 ? Math.max(0, count * rowHeight - height) : at.current;
   /** Where this list itself scrolled to: an event from there is nobody's hand. */
   const own = useRef(-1);
 
@@ -50,7 +54,8 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
     if (element === null || next === top) return;
     own.current = next;
     element.scrollTop = next;
-    setTop(next);
+    at.current = next;
+    draw(undefined);
   };
   // The selected row is brought into sight when it changes, not when somebody scrolls.
   useEffect(() => {
@@ -59,13 +64,17 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
     else if ((selected + 1) * rowHeight > top + height) scrollTo((selected + 1) * rowHeight - height);
   }, [selected, height === 0]);
   useLayoutEffect(() => {
-    if (follow && height > 0) scrollTo(count * rowHeight);
+    if (!follow || scroller.current === null || height === 0) return;
+    own.current = top;
+    at.current = top;
+    scroller.current.scrollTop = top;
   }, [follow, count, height]);
 
   const onScroll = (event: Event): void => {
     const { scrollTop } = event.currentTarget as HTMLElement;
     if (follow && scrollTop < top && Math.abs(scrollTop - own.current) > 1) onScrolledAway?.();
-    setTop(scrollTop);
+    at.current = scrollTop;
+    if (Math.abs(scrollTop - top) >= 1) draw(undefined);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;

@@ -7,7 +7,7 @@ const submission = z.object({
   name: z.string(),
   agent: z.object({ name: z.string(), file: z.string(), model: z.object({ name: z.string() }) }),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
-  stop: z.object({ passes_per_task: z.number().optional() }).optional(),
+  stop: z.object({ passes_per_task: z.number().optional(), tokens: z.number().optional() }).optional(),
 });
 
 export interface Definition {
@@ -17,6 +17,8 @@ export interface Definition {
   /** Beginning of the git commit, else of the submission's sha; `+` behind it when files differed from the commit. */
   readonly revision: string;
   readonly passesPerTask: number | undefined;
+  /** Tokens after which the batch stops. */
+  readonly tokenLimit: number | undefined;
 }
 
 /** undefined where there is no submission to read. */
@@ -35,5 +37,6 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
     agent: agent.name, agentFile: agent.file, model: agent.model.name,
     revision: git === undefined ? sha.slice(0, 4) : `${git.commit.slice(0, 4)}${git.dirty ? '+' : ''}`,
     passesPerTask: stop?.passes_per_task,
+    tokenLimit: stop?.tokens,
   };
 }

@@ -6,15 +6,18 @@ const EVERY_MS = 80;
 export class Pace {
   readonly #changed = new Emitter<undefined>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #due = 0;
   #last = -Infinity;
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
   /** Something changed: told now when the last time is long ago, else as soon as it is. */
-  touch(): void {
-    if (this.#timer !== undefined) return;
-    const wait = Math.max(0, this.#last + EVERY_MS - performance.now());
-    this.#timer = setTimeout(() => this.#tell(), wait);
+  touch(every: number = EVERY_MS): void {
+    const due = this.#last + every;
+    if (this.#timer !== undefined && this.#due <= due) return;
+    clearTimeout(this.#timer);
+    this.#due = due;
+    this.#timer = setTimeout(() => this.#tell(), Math.max(0, due - performance.now()));
   }
 
   stop(): void {

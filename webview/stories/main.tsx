@@ -5,6 +5,7 @@ import { setTheme, type ThemeKind } from '../theme/browserTheme.ts';
 import { storyIds, storyOf } from './index.ts';
 import '../theme/page.css';
 import './batch/batchStories.tsx';
+import './compare/compareStories.tsx';
 import './components/controlStories.tsx';
 import './components/pieceStories.tsx';
 import './components/textStories.tsx';

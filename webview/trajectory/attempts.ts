@@ -8,9 +8,10 @@ let handedOn: readonly RolloutRow[] = [];
 
 /** Rollout of the attempt beside this one; undefined at the end of the batch. */
 export async function neighbour(data: TrajectoryData, distance: 1 | -1): Promise<string | undefined> {
-  const rows = data.attempts.length > 0 ? data.attempts : handedOn.some((row) => row.rollout === data.rollout) ? handedOn : [];
-  const own = rows.find((row) => row.rollout === data.rollout) ?? data.info?.row;
-  if (own === undefined) return undefined;
+  const known = data.attempts.length > 0 ? data.attempts : handedOn.some((row) => row.rollout === data.rollout) ? handedOn : [];
+  const own = known.find((row) => row.rollout === data.rollout) ?? data.info?.row ?? (await data.api.rollout(data.rollout)).row;
+  // A key may be pressed before the page has read the other attempts.
+  const rows = known.length > 0 ? known : await rowsOf(data, own.batch, own.task);
   handedOn = rows;
   const attempts = countingRows(rows);
   const at = attempts.findIndex((row) => row.attempt === own.attempt);
@@ -30,8 +31,13 @@ async function otherTask(data: TrajectoryData, own: RolloutRow, distance: 1 | -1
   const { tasks } = await data.api.tasks(own.batch, { limit: 1, ...(index === 0 ? {} : { after: index - 1 }) });
   const task = tasks[0];
   if (task === undefined) return undefined;
-  const rows: RolloutRow[] = [];
-  for await (const row of data.api.allRollouts(own.batch, { task: task.id })) rows.push(row);
+  const rows = await rowsOf(data, own.batch, task.id);
   handedOn = rows;
   return countingRows(rows).at(distance === 1 ? 0 : -1)?.rollout;
+}
+
+async function rowsOf({ api }: TrajectoryData, batch: string, task: string): Promise<readonly RolloutRow[]> {
+  const rows: RolloutRow[] = [];
+  for await (const row of api.allRollouts(batch, { task })) rows.push(row);
+  return rows;
 }

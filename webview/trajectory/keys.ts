@@ -10,6 +10,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     { keys: 'J / K', does: 'next, previous row' },
     { keys: 'Shift+J / Shift+K', does: 'next, previous step' },
     { keys: 'L / H', does: 'into, out of a step' },
+    { keys: '→ / ←', does: 'open, close rows that are shown as one' },
     { keys: 'Home / End', does: 'first, last' },
     { keys: '[ / ]', does: 'previous, next attempt' },
     { keys: 'Alt+← / Alt+→', does: 'where the cursor was before' },
@@ -41,7 +42,8 @@ export interface PageDoes {
   readonly keys: () => void;
   readonly bookmark: () => void;
   readonly note: () => void;
-  readonly axis: { whole(): void; step(): void } | null;
+  /** As it is when a key is pressed: it is another one after each drawing. */
+  readonly axis: { readonly current: { whole(): void; step(): void } | null };
 }
 
 export function trajectoryBindings(session: TrajectorySession, page: PageDoes): Bindings {
@@ -54,7 +56,7 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     'e': () => session.failure(1), 'shift+e': () => session.failure(-1), 't': session.sameTool, 'd': session.difference,
     '[': () => page.attempt(-1), ']': () => page.attempt(1),
     'alt+ArrowLeft': () => session.back(), 'alt+ArrowRight': () => session.forward(),
-    '0': () => page.axis?.whole(), 'z': () => page.axis?.step(), '.': () => session.follow(!session.following),
+    '0': () => page.axis.current?.whole(), 'z': () => page.axis.current?.step(), '.': () => session.follow(!session.following),
     '/': page.search, 'mod+f': page.search, '?': page.keys, 'm': page.bookmark, 'n': page.note,
     'y': () => session.act({ do: 'copy', text: referenceOf(session) }),
     'o': () => {

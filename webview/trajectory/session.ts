@@ -6,6 +6,7 @@ import { failure, difference, into, out, positionOf, sameTool, step } from '../.
 import { say } from '../components/notices/notice.tsx';
 import { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
+import { Folds, type Fold } from './steps/folds.ts';
 import { isShown, StepRows, type Filter, type Row } from './steps/rows.ts';
 import { TABS, type Tab, type TrajectoryView } from './view.ts';
 
@@ -16,6 +17,7 @@ export class TrajectorySession implements TrajectoryView {
   readonly readOnly: boolean;
   readonly data: TrajectoryData;
   readonly rows: StepRows;
+  readonly #folds: Folds;
   seq = 0;
   before = 0;
   tab: Tab;
@@ -35,6 +37,7 @@ export class TrajectorySession implements TrajectoryView {
     this.readOnly = readOnly;
     this.data = new TrajectoryData(host, place.rollout);
     this.rows = new StepRows(this.data.model);
+    this.#folds = new Folds(this.data.model);
     this.tab = TABS.find((tab) => tab === place.tab) ?? 'call';
     this.#wanted = wantedOf(place);
     this.following = this.#wanted === undefined;
@@ -48,8 +51,8 @@ export class TrajectorySession implements TrajectoryView {
     return this.#wanted?.seq ?? (this.#wanted?.step === undefined ? undefined : 0);
   }
 
-  /** Rows that are shown. */
-  get shown(): readonly Row[] {
+  /** Rows of the kinds that are shown, those in folds as well. */
+  get #ofKinds(): readonly Row[] {
     const { all } = this.rows;
     if (this.only.size === 0) return all;
     if (this.#shown?.only !== this.only || this.#shown.taken !== this.data.model.last) {
@@ -58,12 +61,39 @@ export class TrajectorySession implements TrajectoryView {
     return this.#shown.rows;
   }
 
+  /** Rows that are shown; of a closed fold its first. */
+  get shown(): readonly Row[] {
+    return this.#folds.shown(this.#ofKinds);
+  }
+
   /** Index among the rows that are shown; −1 where the selected one is not. */
   get index(): number {
-    const at = this.rows.indexOf(this.seq);
-    if (this.only.size === 0) return at;
+    const at = this.#indexOf(this.seq);
+    return at === -1 ? -1 : this.#folds.placeOf(at);
+  }
+
+  /** The fold that a row is the first of. */
+  foldOf(row: Row): Fold | undefined {
+    return this.#folds.foldOf(row);
+  }
+
+  /** Opens or closes the fold around the selected row. Tells whether there was something to do. */
+  fold(open: boolean): boolean {
+    const at = this.#indexOf(this.seq);
+    if (at === -1 || !this.#folds.open(at, open)) return false;
+    const first = this.#ofKinds[this.#folds.firstOf(at)];
+    if (!open && first !== undefined) this.go(StepRows.cursorOf(first));
+    this.#tell();
+    return true;
+  }
+
+  /** Index of a place among the rows of the kinds that are shown. */
+  #indexOf(seq: number): number {
+    const { shown } = this; // brings the folds up to date
+    const at = this.rows.indexOf(seq);
+    if (this.only.size === 0 || shown.length === 0) return at;
     const row = this.rows.all[at];
-    return row === undefined ? -1 : this.shown.indexOf(row);
+    return row === undefined ? -1 : this.#ofKinds.indexOf(row);
   }
 
   /** The page was asked to go somewhere within this trajectory. */
@@ -83,7 +113,7 @@ export class TrajectorySession implements TrajectoryView {
     }
     if (this.seq !== 0) this.#past.push(this.seq);
     this.#future = [];
-    this.#move(to, false);
+    this.#select(to);
   }
 
   show(tab: Tab): void {
@@ -127,8 +157,13 @@ export class TrajectorySession implements TrajectoryView {
     if (row !== undefined) this.go(StepRows.cursorOf(row));
   }
 
-  readonly into = (): void => this.#to(into(this.data.model, this.seq), 'There is nothing inside.');
-  readonly out = (): void => this.#to(out(this.data.model, this.seq), 'This is at the top.');
+  readonly into = (): void => {
+    if (!this.fold(true)) this.#to(into(this.data.model, this.seq), 'There is nothing inside.');
+  };
+  readonly out = (): void => {
+    if (!this.fold(false)) this.#out();
+  };
+  readonly #out = (): void => this.#to(out(this.data.model, this.seq), 'This is at the top.');
   readonly step = (distance: 1 | -1): void => this.#to(step(this.data.model, this.seq, distance), distance === 1 ? 'This is the last step.' : 'This is the first step.');
   readonly failure = (distance: 1 | -1): void => this.#to(failure(this.data.model, this.seq, distance), distance === 1 ? 'No error after this.' : 'No error before this.');
   readonly sameTool = (): void => this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
@@ -139,14 +174,14 @@ export class TrajectorySession implements TrajectoryView {
     const to = this.#past.pop();
     if (to === undefined) return;
     this.#future.push(this.seq);
-    this.#move(to, false);
+    this.#select(to);
   }
 
   forward(): void {
     const to = this.#future.pop();
     if (to === undefined) return;
     this.#past.push(this.seq);
-    this.#move(to, false);
+    this.#select(to);
   }
 
   close(): void {
@@ -167,7 +202,7 @@ export class TrajectorySession implements TrajectoryView {
       const reached = to !== undefined && to <= model.last;
       if (!reached && this.data.loading === 'loading') return;
       this.#wanted = undefined;
-      this.#move(reached ? positionOrSelf(this, to) : this.#last(), false);
+      this.#select(reached ? positionOrSelf(this, to) : this.#last());
       return;
     }
     if (this.following && !this.data.ended && this.data.loading === 'head') this.#move(this.#last(), true);
@@ -182,6 +217,13 @@ export class TrajectorySession implements TrajectoryView {
   #last(): number {
     const row = this.rows.all.at(-1);
     return row === undefined ? 0 : StepRows.cursorOf(row);
+  }
+
+  /** Goes to a place that was asked for: it is not left inside a closed fold. */
+  #select(to: number): void {
+    const at = this.#indexOf(to);
+    if (at > 0 && at !== this.#folds.firstOf(at)) this.#folds.open(at, true);
+    this.#move(to, false);
   }
 
   #move(to: number, following: boolean): void {

@@ -15,6 +15,7 @@ import { useKeys } from '../keys.ts';
 import { neighbour } from './attempts.ts';
 import { TimeAxis, type AxisControl } from './axis/timeAxis.tsx';
 import { Detail } from './detail/detail.tsx';
+import { HeldBanner } from './head/heldBanner.tsx';
 import { TrajectoryHead } from './head/trajectoryHead.tsx';
 import { Verdict } from './head/verdict.tsx';
 import { TRAJECTORY_KEYS, trajectoryBindings } from './keys.ts';
@@ -61,12 +62,12 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     if (readOnly || seq === 0) return;
     data.note('bookmark', seq, data.notes.bookmarked(data.rollout, seq) ? '' : referenceOf(session)).catch((error: unknown) => session.say(errorText(error)));
   };
-  const page = { attempt, search: () => field.current?.focus(), keys: () => setKeys(true), bookmark, note: () => { if (!readOnly) setNote(true); }, axis: axis.current };
+  const page = { attempt, search: () => field.current?.focus(), keys: () => setKeys(true), bookmark, note: () => { if (!readOnly) setNote(true); }, axis };
   useKeys(trajectoryBindings(session, page), !keys);
 
   const { data } = session;
   if (data.loading === 'failed' && data.model.last === 0) {
-    return <EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} />;
+    return <main class="trajectory-page"><h1 class="only-read">Trajectory</h1><EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} /></main>;
   }
   const hold = data.model.holdsAt().at(-1);
   const list = (
@@ -82,7 +83,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       {server.state === 'ok' && data.lost && <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />}
       {data.loading === 'failed' && <Banner kind="error" text={data.problem ?? ''} />}
       <TrajectoryHead session={session} can={can} onAttempt={attempt} onSearch={page.search} onKeys={page.keys} onBookmark={bookmark} onNote={page.note} />
-      {hold !== undefined && <Banner kind="held" text={`Held: ${hold.event.data.why}, ${hold.event.data.side} ${data.model.span(hold.event.span ?? 0)?.kind ?? 'the next effect'}`} />}
+      {hold !== undefined && <HeldBanner session={session} hold={hold} />}
       <Verdict session={session} />
       <TimeAxis session={session} control={axis} />
       <div class="trajectory-body">

@@ -1,29 +1,42 @@
 /** Glyphs on a canvas. */
 import type { Outcome } from '../../../src/trace/outcome.ts';
-import { SHAPES } from './glyphShapes.ts';
+import { LINE_WIDTH, SHAPES } from './glyphShapes.ts';
 
 type GlyphColours = Readonly<Record<Outcome, string>>;
 
-const paths = new Map<Outcome, Path2D>();
+interface Paths {
+  readonly fill: Path2D | undefined;
+  readonly line: Path2D | undefined;
+}
+
+const paths = new Map<Outcome, Paths>();
 
 /** Draws into the square whose left upper corner is at `x`, `y`. */
 export function drawGlyph(canvas: CanvasRenderingContext2D, outcome: Outcome, x: number, y: number, size: number, colours: GlyphColours): void {
-  let path = paths.get(outcome);
-  if (path === undefined) paths.set(outcome, (path = new Path2D(SHAPES[outcome].path)));
+  const { fill, line } = pathsOf(outcome);
   const scale = size / 12;
   canvas.save();
   canvas.translate(x, y);
   canvas.scale(scale, scale);
-  const shape = SHAPES[outcome];
-  if (shape.fill) {
+  if (fill !== undefined) {
     canvas.fillStyle = colours[outcome];
-    canvas.fill(path);
+    canvas.fill(fill);
   }
-  if (!shape.fill || outcome === 'truncated') {
+  if (line !== undefined) {
     canvas.strokeStyle = colours[outcome];
-    canvas.lineWidth = 1.5;
-    canvas.setLineDash(shape.dashed === true ? [2, 1.5] : []);
-    canvas.stroke(path);
+    canvas.lineWidth = LINE_WIDTH;
+    canvas.setLineDash(SHAPES[outcome].dashed === true ? [2, 1.5] : []);
+    canvas.stroke(line);
   }
   canvas.restore();
+}
+
+function pathsOf(outcome: Outcome): Paths {
+  let known = paths.get(outcome);
+  if (known === undefined) {
+    const { fill, line } = SHAPES[outcome];
+    known = { fill: fill === undefined ? undefined : new Path2D(fill), line: line === undefined ? undefined : new Path2D(line) };
+    paths.set(outcome, known);
+  }
+  return known;
 }

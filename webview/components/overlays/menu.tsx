@@ -1,21 +1,23 @@
 /** A button that opens a menu. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../controls.tsx';
-import type { IconName } from '../marks/icon.tsx';
+import { Icon, type IconName } from '../marks/icon.tsx';
 
 export interface MenuEntry {
   readonly label: string;
   readonly keys?: string;
+  /** Of a choice: whether it is the one taken. */
+  readonly checked?: boolean;
   readonly onClick: () => void;
 }
 
 export function MenuButton({ label, icon, entries }: { readonly label: string; readonly icon: IconName; readonly entries: readonly MenuEntry[] }) {
   const [open, setOpen] = useState(false);
   const whole = useRef<HTMLSpanElement>(null);
-  const items = (): HTMLElement[] => [...(whole.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? [])];
+  const items = (): HTMLElement[] => [...(whole.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])];
   useEffect(() => {
     if (!open) return;
-    items()[0]?.focus();
+    (items().find((item) => item.ariaChecked === 'true') ?? items()[0])?.focus();
     const outside = (event: PointerEvent): void => {
       if (event.target instanceof Node && whole.current?.contains(event.target) !== true) setOpen(false);
     };
@@ -42,8 +44,8 @@ export function MenuButton({ label, icon, entries }: { readonly label: string; r
       {open && (
         <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
           {entries.map((entry) => (
-            <button key={entry.label} type="button" role="menuitem" tabIndex={-1} onClick={() => { close(); entry.onClick(); }}>
-              <span>{entry.label}</span>{entry.keys !== undefined && <kbd>{entry.keys}</kbd>}
+            <button key={entry.label} type="button" tabIndex={-1} {...(entry.checked === undefined ? { role: 'menuitem' } : { 'role': 'menuitemradio', 'aria-checked': entry.checked })} onClick={() => { close(); entry.onClick(); }}>
+              <span>{entry.label}</span>{entry.checked === true && <Icon name="check" />}{entry.keys !== undefined && <kbd>{entry.keys}</kbd>}
             </button>
           ))}
         </div>

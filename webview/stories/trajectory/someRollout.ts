@@ -11,17 +11,33 @@ export const ROLLOUT = 'r1';
 export interface Telling {
   readonly readOnly?: boolean;
   readonly blobs?: Readonly<Record<string, string>>;
+  /** What the batch's stream tells. */
+  readonly outside?: readonly TraceEvent[];
+  /** Other attempts of the task, from the first. */
+  readonly others?: readonly (readonly TraceEvent[])[];
+  readonly silent?: boolean;
 }
 
-/** A page's host that has one rollout of these events. */
-export function hostOf(events: readonly TraceEvent[], { readOnly = false, blobs }: Telling = {}): StoryHost {
+/** A page's host that has one rollout of these events, and others beside it. */
+export function hostOf(events: readonly TraceEvent[], { others = [], outside = [], readOnly = false, silent = false, blobs = {} }: Telling = {}): StoryHost {
   const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: 'running' });
+  const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: outside };
+  const rows = [rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '')];
+  for (const [index, other] of others.entries()) {
+    const rollout = `r${index + 10}`;
+    streams[rollout] = other;
+    rows.push(rowOf(rollout, index < 2 ? index + 1 : index + 2, other, tasks[0]?.id ?? ''));
+  }
+  rows.sort((x, y) => x.attempt - y.attempt);
+  return storyHost({ batch, tasks, server, rows, events: streams, readOnly, silent, blobs });
+}
+
+function rowOf(rollout: string, attempt: number, events: readonly TraceEvent[], task: string): RolloutRow {
   const progress = advanceProgress(EMPTY_PROGRESS, [...events]);
-  const row: RolloutRow = {
-    rollout: ROLLOUT, batch: BATCH, task: tasks[0]?.id ?? '', task_index: 0, attempt: 3, try: 1, epoch: 1, last: events.at(-1)?.seq ?? 0, rev: 1,
+  return {
+    rollout, batch: BATCH, task, task_index: 0, attempt, try: 1, epoch: 1, last: events.at(-1)?.seq ?? 0, rev: 1,
     state: progress.status === undefined ? (progress.hold === undefined ? 'running' : 'held') : 'ended', settles: progress.status !== undefined, progress,
   };
-  return storyHost({ batch, tasks, server, rows: [row], events: { [ROLLOUT]: events }, readOnly, ...(blobs === undefined ? {} : { blobs }) });
 }
 
 /** A member of a team who was asked by another, an error, changes of the world, a score. */

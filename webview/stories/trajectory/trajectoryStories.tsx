@@ -2,26 +2,67 @@
 import type { PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
+import type { Host } from '../../host/host.ts';
+import type { StoryHost } from '../../host/story.ts';
 import { story } from '../index.ts';
-import { desk, held, hostOf, imported, long, ROLLOUT, running, team, values } from './someRollout.ts';
+import { careful, heldDesk, manyChanges, outsideOf, sampled, stubborn } from './deskRollouts.ts';
+import { desk, hostOf, imported, long, ROLLOUT, running, team, values, type Telling } from './someRollout.ts';
 
 const CAN: ReadonlySet<PageVerb> = new Set(['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'save']);
 
-interface Given {
+/** By then the page shows what it was given. */
+const SHOWN_MS = 200;
+
+interface Given extends Telling {
   readonly seq?: number;
   readonly tab?: string;
-  readonly readOnly?: boolean;
-  readonly lost?: boolean;
+  /** The server is gone. */
+  readonly stopped?: boolean;
+  /** The connection is cut, and no other comes about. */
+  readonly cut?: boolean;
   readonly live?: string;
+  /** Typed into the search field. */
+  readonly search?: string;
+  /** Pressed once the page stands. */
+  readonly press?: string;
+  readonly rollout?: string;
 }
 
-function page(name: string, events: () => readonly TraceEvent[], { seq, tab, readOnly = false, lost = false, live }: Given = {}): void {
+function page(name: string, events: () => readonly TraceEvent[], { seq, tab, stopped = false, cut = false, live, search, press, rollout = ROLLOUT, ...telling }: Given = {}): void {
+  const { readOnly = false, silent = false } = telling;
   story('trajectory', name, () => {
-    const host = hostOf(events(), { readOnly });
-    if (lost) host.server.set({ state: 'stopped', text: 'The rollout server stopped. What is shown is what came before.' });
-    if (live !== undefined) setTimeout(() => host.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), 300);
-    return <TrajectoryPage host={host} readOnly={readOnly} can={CAN} onNavigate={() => undefined} place={{ page: 'trajectory', rollout: ROLLOUT, ...(seq === undefined ? {} : { seq }), ...(tab === undefined ? {} : { tab }) }} />;
-  });
+    const told = hostOf(events(), telling);
+    const host = cut ? cutting(told) : told;
+    if (stopped) told.server.set({ state: 'stopped', text: 'The rollout server stopped. What is shown is what came before.' });
+    if (live !== undefined) setTimeout(() => told.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
+    if (search !== undefined) setTimeout(() => type(search), SHOWN_MS);
+    if (press !== undefined) setTimeout(() => window.dispatchEvent(new KeyboardEvent('keydown', { key: press })), SHOWN_MS);
+    return <TrajectoryPage host={host} readOnly={readOnly} can={CAN} onNavigate={() => undefined} place={{ page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(tab === undefined ? {} : { tab }) }} />;
+  }, { busy: silent });
+}
+
+/** Loses its connections after a moment, and every one that is made anew. */
+function cutting(host: StoryHost): Host {
+  let lost = false;
+  setTimeout(() => {
+    lost = true;
+    host.cut();
+  }, 100);
+  return {
+    ...host,
+    openSocket: (events) => {
+      if (!lost) return host.openSocket(events);
+      setTimeout(() => events.close());
+      return { send: () => undefined, close: () => undefined };
+    },
+  };
+}
+
+function type(text: string): void {
+  const field = document.querySelector<HTMLInputElement>('.search-box vscode-text-field');
+  if (field === null) return;
+  field.value = text;
+  field.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
 /** seq of the n-th event of a kind. */
@@ -40,7 +81,8 @@ page('log', team, { seq: at(team(), 'log') });
 page('score', team, { seq: at(team(), 'score') });
 page('agent', team, { seq: at(team(), 'agent.start') });
 page('running', running, { live: 'I look at both loans and renew them, one after the ' });
-page('held', held);
+page('held', () => heldDesk(42_000));
+page('held-elsewhere', () => heldDesk(42_000), { seq: 8 });
 page('imported', imported);
 page('system-message', imported, { seq: 2 });
 page('markup-is-text', imported, { seq: 3 });
@@ -53,5 +95,42 @@ page('empty-value', values, { seq: at(values(), 'tool.start', 4) });
 page('long-message', values, { seq: 2 });
 page('many-steps', () => long(1_000));
 page('read-only', desk, { readOnly: true });
-page('server-stopped', desk, { lost: true });
+page('server-stopped', desk, { stopped: true });
+page('connection-lost', running, { cut: true });
 page('nothing-yet', () => []);
+page('loading', () => [], { silent: true });
+page('not-there', desk, { rollout: 'r404' });
+
+// What several things happen to.
+const failed = stubborn();
+page('why', () => failed, { seq: at(failed, 'tool.start', 8), outside: outsideOf(failed, ROLLOUT), others: [careful(), careful()] });
+page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [careful(), failed] });
+page('fold', () => failed, { seq: at(failed, 'tool.start', 9) });
+page('fold-open', () => failed, { seq: at(failed, 'tool.start', 11) });
+page('several-agents', () => failed, { seq: at(failed, 'tool.start', 3) });
+page('message-of-member', () => failed, { seq: at(failed, 'model.start', 4), tab: 'messages' });
+page('timing-of-step', () => failed, { seq: at(failed, 'tool.start', 7), tab: 'timing' });
+const noted = outsideOf(failed, ROLLOUT).flatMap((event) => (event.kind === 'note' ? [event.data] : []));
+page('bookmarked', () => failed, { seq: noted[0]?.seq ?? 1, outside: outsideOf(failed, ROLLOUT) });
+page('noted', () => failed, { seq: noted[1]?.seq ?? 1, outside: outsideOf(failed, ROLLOUT) });
+page('zoomed', () => failed, { seq: at(failed, 'tool.start', 7), press: 'z', outside: outsideOf(failed, ROLLOUT) });
+page('search', () => failed, { search: 'renew_loan' });
+page('search-none', () => failed, { search: 'giraffe' });
+page('search-wrong', () => failed, { search: 'tool.name ==' });
+page('touched', () => ending({ touched: true }));
+page('fork', () => [...desk().map((event) => (event.kind === 'rollout.start' ? { ...event, data: { ...event.data, fork: { rollout: 'r17x3', seq: 12 } } } : event))]);
+page('truncated', () => ending({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }));
+page('infrastructure', () => ending({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: 'The worker pod-07 was lost three times: out of memory (exit code 137).' } }));
+page('sampled-tokens', () => sampled(86).events, { ...sampled(86), seq: at(sampled(86).events, 'tool.start', 2), tab: 'tokens' });
+page('tokens-without-logprobs', () => sampled(40, { logprobs: false }).events, { ...sampled(40, { logprobs: false }), seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
+page('many-tokens', () => sampled(5_000).events, { ...sampled(5_000), seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
+page('tokens-gone', () => sampled(40).events, { seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
+page('tokens-before', () => sampled(40).events, { seq: at(sampled(40).events, 'message'), tab: 'tokens' });
+page('many-changes', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2), tab: 'world' });
+page('many-changes-in-call', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2) });
+page('nothing-changed', running, { tab: 'world' });
+
+/** The lending desk, ended in another way. */
+function ending(over: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {
+  return desk().map((event) => (event.kind === 'rollout.end' ? { ...event, data: { ...event.data, ...over } } : event));
+}

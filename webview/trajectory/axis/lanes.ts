@@ -1,16 +1,27 @@
 /** What stands on the time axis: items in lanes, made once for each event as it comes. */
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
+import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
+import { outsideItem } from './outside.ts';
 
 export type LaneKind = 'model' | 'tools' | 'agent' | 'world' | 'infra';
+/** How it is drawn. */
+export type Form = 'model' | 'tool' | 'agent' | 'world' | 'hold' | 'lease' | 'infra' | 'control';
 
 export interface Item {
+  readonly form: Form;
+  /** Where a click on it goes. */
   readonly seq: number;
   /** ms since the start, or seq where there are no times. */
   readonly from: number;
-  /** Absent for a moment. */
+  /** Absent for a moment, and where `span` or `hold` tells. */
+  readonly to?: number;
   readonly span?: Span;
+  readonly hold?: Hold;
   readonly label: string;
+  /** More words, for those who point at it. */
+  readonly text?: string;
   /** Which of the rows of its lane, for calls at the same time. */
   readonly row: number;
 }
@@ -18,17 +29,23 @@ export interface Item {
 export interface Lane {
   readonly kind: LaneKind;
   readonly name: string;
+  /** In order of their beginning. */
   readonly items: Item[];
+  /** Of a sub-agent: from its start to its end, behind the items. */
+  readonly frames: Item[];
 }
 
 const MOST_AGENTS = 6;
+const ORDER: readonly LaneKind[] = ['model', 'tools', 'agent', 'world', 'infra'];
 
 export class Lanes {
   readonly model: TrajectoryModel;
   readonly #lanes = new Map<string, Lane>();
+  #sorted: readonly Lane[] | undefined;
   /** Starts of the steps, for the flags. */
   readonly steps: { readonly seq: number; readonly index: number; readonly from: number }[] = [];
   #taken = 0;
+  #outside = 0;
   #first: number | undefined;
   #end = 0;
 
@@ -45,10 +62,22 @@ export class Lanes {
     }
   }
 
+  /** Takes what the batch's stream tells. To be called once the rollout's own events are all there: they tell what concerns it. */
+  advanceOutside(events: readonly TraceEvent[]): void {
+    for (; this.#outside < events.length; this.#outside++) {
+      const event = events[this.#outside];
+      const found = event === undefined ? undefined : outsideItem(this.model, event);
+      if (found === undefined) continue;
+      const { kind, label, text, at, ms } = found;
+      const to = at - (this.#first ?? at);
+      this.#end = Math.max(this.#end, to);
+      this.#add(this.#lane('infra', 'infra'), { form: kind, seq: this.#seqAt(at), from: to - ms, to, label, text, row: 0 });
+    }
+  }
+
   /** Top to bottom; world and infra only where they hold something. */
   get lanes(): readonly Lane[] {
-    const order: readonly LaneKind[] = ['model', 'tools', 'agent', 'world', 'infra'];
-    return [...this.#lanes.values()].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+    return (this.#sorted ??= [...this.#lanes.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind)));
   }
 
   /** End of the last thing that happened. */
@@ -62,10 +91,16 @@ export class Lanes {
   }
 
   /** Where an item ends; what has not ended goes on to the newest event. */
-  endOf({ span, from }: Item): number {
-    if (span === undefined) return from;
+  endOf({ span, hold, from, to = from }: Item): number {
+    if (hold !== undefined) return hold.release === undefined ? (this.#standing(hold) ? this.end : from) : Math.max(from, this.at(hold.release));
+    if (span === undefined) return to;
     if (span.end === undefined) return this.end;
     return Math.max(from, this.at(span.end));
+  }
+
+  /** Whether an item has not ended. */
+  isOpen({ span, hold }: Item): boolean {
+    return hold !== undefined ? this.#standing(hold) : span !== undefined && span.end === undefined && this.model.end === undefined;
   }
 
   /** Whether its model call or a call of it failed. */
@@ -74,7 +109,7 @@ export class Lanes {
     return step !== undefined && [step.model, ...step.tools].some((span) => span?.end?.data.error !== undefined);
   }
 
-  /** Where a seq is, for the cursor: its span's time, or its own. */
+  /** Where a seq is, for the cursor: its step's time, or its own. */
   rangeOf(seq: number): { from: number; to: number } | undefined {
     const step = this.model.stepOf(seq);
     const first = step?.model?.start ?? this.model.event(seq);
@@ -84,59 +119,108 @@ export class Lanes {
     return { from, to: Math.max(from, ...ends) };
   }
 
+  #standing(hold: Hold): boolean {
+    return hold.release === undefined && this.model.holdsAt().includes(hold);
+  }
+
+  /** seq of the last event that was there at a moment. */
+  #seqAt(at: number): number {
+    const { events } = this.model;
+    let low = 0;
+    let high = events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((events[middle]?.at ?? Infinity) <= at) low = middle + 1;
+      else high = middle;
+    }
+    return Math.max(1, low);
+  }
+
   #take(event: AnyEvent): void {
     this.#first ??= event.at;
     const at = this.at(event);
     this.#end = Math.max(this.#end, at);
     if ('unknown' in event) return;
-    const span = this.model.span(event.seq);
     switch (event.kind) {
       case 'model.start': {
-        const sub = isSub(event.agent);
-        this.#add(sub ? this.#lane('agent', event.agent ?? '') : this.#lane('model', 'model'), { seq: event.seq, from: at, label: event.data.model ?? 'model', row: 0, ...(span === undefined ? {} : { span }) });
+        this.#add(this.#laneOf(event.agent, 'model'), { form: 'model', ...this.#spanned(event, at), label: event.data.model ?? 'model', row: 0 });
         const index = this.model.stepOf(event.seq)?.index ?? 0;
         if (this.steps.at(-1)?.index !== index) this.steps.push({ seq: event.seq, index, from: at });
         return;
       }
-      case 'tool.start':
-        this.#add(this.#lane('tools', 'tools'), { seq: event.seq, from: at, label: event.data.name, row: this.#freeRow(at), ...(span === undefined ? {} : { span }) });
+      case 'tool.start': {
+        const lane = this.#laneOf(event.agent, 'tools');
+        this.#add(lane, { form: 'tool', ...this.#spanned(event, at), label: event.data.name, row: lane.kind === 'tools' ? this.#freeRow(lane, at) : 0 });
         return;
-      case 'world.diff':
-        this.#add(this.#lane('world', 'world'), { seq: event.span ?? event.seq, from: at, label: `${event.data.changes.length} rows changed`, row: 0 });
+      }
+      case 'agent.start':
+        if (isSub(event.agent)) this.#lane('agent', event.agent).frames.push({ form: 'agent', ...this.#spanned(event, at), label: event.agent, text: event.data.how, row: 0 });
         return;
+      case 'world.diff': {
+        const rows = event.data.changes.length;
+        this.#add(this.#lane('world', 'world'), { form: 'world', seq: event.span ?? event.seq, from: at, label: `${rows} ${rows === 1 ? 'row' : 'rows'} changed`, row: 0 });
+        return;
+      }
       case 'rollout.lease':
-        if (event.data.how !== 'fresh') this.#add(this.#lane('infra', 'infra'), { seq: event.seq, from: at, label: `${event.data.how} by ${event.data.worker}`, row: 0 });
+        this.#lease(event, at);
         return;
-      case 'hold':
-        this.#add(this.#lane('infra', 'infra'), { seq: event.seq, from: at, label: `held: ${event.data.why}`, row: 0 });
+      case 'hold': {
+        const hold = this.model.hold(event.seq);
+        this.#add(this.#lane('infra', 'infra'), { form: 'hold', seq: event.seq, from: at, label: 'held', text: event.data.why, row: 0, ...(hold === undefined ? {} : { hold }) });
         return;
+      }
       default:
     }
   }
 
+  #spanned({ seq }: AnyEvent, from: number): Pick<Item, 'seq' | 'from' | 'span'> {
+    const span = this.model.span(seq);
+    return span === undefined ? { seq, from } : { seq, from, span };
+  }
+
+  /** A lease is worth a mark when the rollout changed hands. */
+  #lease(event: EventOf<'rollout.lease'>, at: number): void {
+    const { how, worker } = event.data;
+    if (how !== 'fresh') this.#add(this.#lane('infra', 'infra'), { form: 'lease', seq: event.seq, from: at, label: how, text: `by ${worker}`, row: 0 });
+  }
+
   /** 1 while another call of the first row runs. */
-  #freeRow(at: number): number {
-    const last = this.#lane('tools', 'tools').items.at(-1);
+  #freeRow({ items }: Lane, at: number): number {
+    const last = items.at(-1);
     return last !== undefined && last.row === 0 && (last.span?.end === undefined || this.at(last.span.end) > at) ? 1 : 0;
   }
 
+  /** A sub-agent's calls stand in its own lane. */
+  #laneOf(agent: string | undefined, kind: 'model' | 'tools'): Lane {
+    return isSub(agent) ? this.#lane('agent', agent) : this.#lane(kind, kind);
+  }
+
   #lane(kind: LaneKind, name: string): Lane {
-    const key = kind === 'agent' ? `agent ${name}` : kind;
+    // All instances of an agent share a lane: `searcher#1`, `searcher#2`.
+    const shown = kind === 'agent' ? (name.split('/').at(-1) ?? name).replace(/#\d+$/, '') : name;
+    const key = kind === 'agent' ? `agent ${shown}` : kind;
     let lane = this.#lanes.get(key);
-    if (lane === undefined && kind === 'agent' && [...this.#lanes.values()].filter((other) => other.kind === 'agent').length >= MOST_AGENTS) {
-      // More agents than there is room for share the last lane.
-      lane = [...this.#lanes.values()].findLast((other) => other.kind === 'agent');
+    if (lane === undefined && kind === 'agent') {
+      const agents = [...this.#lanes.values()].filter((other) => other.kind === 'agent');
+      if (agents.length >= MOST_AGENTS) lane = agents.at(-1); // more agents than there is room for share the last lane
     }
-    if (lane === undefined) this.#lanes.set(key, (lane = { kind, name, items: [] }));
+    if (lane === undefined) {
+      this.#lanes.set(key, (lane = { kind, name: shown, items: [], frames: [] }));
+      this.#sorted = undefined;
+    }
     return lane;
   }
 
-  #add(lane: Lane, item: Item): void {
-    lane.items.push(item);
+  /** Keeps the items in order: the batch's stream tells of things that are long over. */
+  #add({ items }: Lane, item: Item): void {
+    let at = items.length;
+    while (at > 0 && (items[at - 1]?.from ?? 0) > item.from) at -= 1;
+    if (at === items.length) items.push(item);
+    else items.splice(at, 0, item);
   }
 }
 
-function isSub(agent: string | undefined): boolean {
+function isSub(agent: string | undefined): agent is string {
   return agent?.includes('/') === true;
 }
 

@@ -4,14 +4,20 @@ import { Glyph } from '../../components/marks/glyph.tsx';
 import { duration } from '../../format.ts';
 import { referenceOf } from '../reference.ts';
 import type { TrajectorySession } from '../session.ts';
+import { useNow } from '../useNow.ts';
 import { Lanes } from './lanes.ts';
-import { heightOf, itemAt, paint, readColours, SIZES, type Scene } from './paint.ts';
+import { labelOf } from './paint/bars.ts';
+import { itemAt, markAt } from './paint/hit.ts';
+import { paint } from './paint/paint.ts';
+import { heightOf, LANES_TOP, readColours, SIZES, type AxisMark, type Scene } from './paint/scene.ts';
 import { panned, valueAt, within, xOf, zoomed, type Range } from './scale.ts';
 import './axis.css';
 
 const ZOOM = 1.2;
 /** Pixels a pointer moves before it is a drag. */
 const DRAG = 4;
+/** Pixels for `held 12:30 min`. */
+const HELD_ROOM = 96;
 
 export interface AxisControl {
   whole(): void;
@@ -25,9 +31,14 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   const [chosen, setChosen] = useState<Range>();
   const [dragged, setDragged] = useState<Range>();
   lanes.advance();
-  const whole: Range = { from: lanes.model.timed ? 0 : 1, to: Math.max(lanes.model.timed ? 1 : 2, lanes.end) };
+  if (session.data.loading !== 'loading') lanes.advanceOutside(session.data.outside);
+  const holding = lanes.model.holdsAt().length > 0;
+  const now = useNow(holding);
+  const gutter = width > 640 ? 108 : 28;
+  // What is held stands at the end: its words need some room.
+  const room = holding ? HELD_ROOM / Math.max(HELD_ROOM, width - gutter - HELD_ROOM) : 0;
+  const whole: Range = { from: lanes.model.timed ? 0 : 1, to: Math.max(lanes.model.timed ? 1 : 2, lanes.end * (1 + room)) };
   const range = chosen === undefined ? whole : within(chosen, whole);
-  const gutter = width > 640 ? 88 : 24;
   const height = heightOf(lanes.lanes);
   const selected = lanes.rangeOf(session.seq);
 
@@ -43,6 +54,8 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     const observer = new MutationObserver(() => setTheme((version) => version + 1));
     observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
+    // The lanes' icons can be drawn once their font is there.
+    void document.fonts.load('14px codicon').then(() => setTheme((version) => version + 1));
     return () => observer.disconnect();
   }, []);
   const colours = useMemo(() => (element.current === null ? undefined : readColours(element.current)), [theme, width > 0]);
@@ -61,7 +74,7 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     if (selected.to < range.from || selected.from > range.to) setChosen(panned(range, (selected.from + selected.to - range.from - range.to) / 2, whole));
   }, [session.seq]);
 
-  const scene: Scene | undefined = width === 0 || colours === undefined ? undefined : { lanes, range, whole, selected, seq: session.seq, width, gutter, colours };
+  const scene: Scene | undefined = width === 0 || colours === undefined ? undefined : { lanes, marks: marksOf(session, lanes), range, whole, selected, width, gutter, colours, now };
   useLayoutEffect(() => {
     const canvas = element.current;
     const context = canvas?.getContext('2d');
@@ -116,8 +129,8 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     canvas.addEventListener('pointerup', onUp, { once: true });
   };
   const select = (x: number, y: number): void => {
-    const found = scene === undefined ? undefined : itemAt(scene, x, y);
-    const flag = y < SIZES.minimap + SIZES.clock + SIZES.flags ? lanes.steps.findLast((step) => step.from <= valueAt(x - gutter, range, width - gutter)) : undefined;
+    const found = scene === undefined ? undefined : (markAt(scene, x, y) ?? itemAt(scene, x, y));
+    const flag = y < LANES_TOP ? lanes.steps.findLast((step) => step.from <= valueAt(x - gutter, range, width - gutter)) : undefined;
     const seq = found?.seq ?? flag?.seq;
     if (seq !== undefined) session.go(seq);
   };
@@ -137,9 +150,8 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   });
   const onHover = (event: PointerEvent): void => {
     const { x, y } = placeOf(event);
-    const item = scene === undefined ? undefined : itemAt(scene, x, y);
     const canvas = event.currentTarget as HTMLCanvasElement;
-    const title = item === undefined ? '' : `${item.label}${item.span === undefined || !lanes.model.timed ? '' : `, ${duration(lanes.endOf(item) - item.from)}`}`;
+    const title = scene === undefined ? '' : titleAt(scene, x, y);
     if (canvas.title !== title) canvas.title = title;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -159,6 +171,7 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
       <div class="axis-legend">
         <span class="axis-sample is-queued" /> queued <span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating <span class="axis-sample is-tool" /> tool
         <span class="axis-sign"><Glyph outcome="failed" /> error</span> <span class="axis-sign"><span class="axis-world">◆</span> world changed</span>
+        {lanes.lanes.some((lane) => lane.kind === 'infra') && <span class="axis-sign"><span class="axis-sample is-infra" /> infrastructure</span>}
         <span class="grow" />
         {chosen !== undefined && lanes.model.timed && <span>{duration(range.to - range.from)} shown</span>}
         <span class="axis-hint">drag to zoom, <kbd>0</kbd> whole, <kbd>Z</kbd> this step</span>
@@ -168,4 +181,23 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
       </div>
     </section>
   );
+}
+
+function marksOf({ data }: TrajectorySession, lanes: Lanes): AxisMark[] {
+  return data.notes.of(data.rollout).flatMap(({ data: { label, seq, text, by } }) => {
+    const event = seq === undefined ? undefined : data.model.event(seq);
+    if (event === undefined || (label !== 'bookmark' && label !== 'note')) return [];
+    return [{ kind: label, seq: event.seq, at: lanes.at(event), text: label === 'bookmark' ? `Bookmark by ${by}` : `${text} (${by})` }];
+  });
+}
+
+/** What one points at, in words. */
+function titleAt(scene: Scene, x: number, y: number): string {
+  const mark = markAt(scene, x, y);
+  if (mark !== undefined) return mark.text;
+  const item = itemAt(scene, x, y);
+  if (item === undefined) return '';
+  const { lanes } = scene;
+  const time = item.span === undefined || !lanes.model.timed ? '' : duration(lanes.endOf(item) - item.from);
+  return [labelOf(scene, item), time, item.text].filter((part) => part !== undefined && part !== '').join(', ');
 }

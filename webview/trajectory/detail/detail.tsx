@@ -1,6 +1,7 @@
 /** The right side of the trajectory page: all about the event the cursor is on. */
 import { useEffect, useRef } from 'preact/hooks';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
+import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { TabPanel, Tabs } from '../../components/tabs.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { TABS, type Tab, type TrajectoryView } from '../view.ts';
@@ -26,6 +27,7 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
   }, [view.seq, view.tab]);
   const subject = subjectAt(view.data.model, view.seq);
+  if (subject === undefined && view.data.loading === 'loading') return <Skeleton />;
   if (subject === undefined) return <EmptyState icon="list-selection" title="Nothing selected" text="Select a step or a call to see what was asked and what it gave." />;
   const Panel = PANELS[view.tab];
   return (

@@ -57,10 +57,10 @@ export function headOf(model: TrajectoryModel, subject: Subject): Head {
       const siblings = subject.step?.tools ?? [];
       const place = siblings.length < 2 ? step : `${step}, call ${siblings.indexOf(span) + 1} of ${siblings.length}`;
       const edited = model.argumentsOf(span).edited;
-      return { name: span.start.data.name, place, ...ending(span.end?.data), ms: span.end?.data.ms, marks: [span.start.data.effect, ...sourceMark(span.end?.data.source), ...(edited ? ['edited'] : [])] };
+      return { name: span.start.data.name, place, ...(heldAt(model, span.seq) ?? ending(span.end?.data)), ms: span.end?.data.ms, marks: [span.start.data.effect, ...sourceMark(span.end?.data.source), ...(edited ? ['edited'] : [])] };
     }
     case 'model':
-      return { name: subject.span.start.data.model ?? 'model', place: step, ...ending(subject.span.end?.data), ms: subject.span.end?.data.ms, marks: sourceMark(subject.span.end?.data.source) };
+      return { name: subject.span.start.data.model ?? 'model', place: step, ...(heldAt(model, subject.span.seq) ?? ending(subject.span.end?.data)), ms: subject.span.end?.data.ms, marks: sourceMark(subject.span.end?.data.source) };
     case 'agent':
       return { name: subject.span.agent, place: step, ...ending(subject.span.end?.data), ms: subject.span.end?.data.ms, marks: [subject.span.start.data.how] };
     case 'world':
@@ -70,6 +70,12 @@ export function headOf(model: TrajectoryModel, subject: Subject): Head {
     case 'event':
       return { name: subject.event.kind, place: `event ${subject.event.seq}`, marks: [] };
   }
+}
+
+/** Where it is held right now. */
+function heldAt(model: TrajectoryModel, span: number): Pick<Head, 'outcome' | 'words'> | undefined {
+  const hold = model.holdsAt().find((open) => open.event.span === span);
+  return hold === undefined ? undefined : { outcome: 'held', words: `held ${hold.event.data.side} the call` };
 }
 
 function ending(end: { readonly status: 'ok' | 'error'; readonly error?: { readonly class: string } | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {

@@ -48,7 +48,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
       </div>
       <div class="head-numbers">
         {end !== undefined && <span class="quantity"><span class="dim">reward</span> <b>{end.reward ?? 'none'}</b></span>}
-        <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />
+        {data.model.last > 0 && <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />}
         {ms !== undefined && <b>{duration(ms)}</b>}
         {tokens > 0 && <Quantity value={compact(tokens)} unit="tokens" />}
         {cost !== undefined && <Quantity value={cost.toFixed(cost < 0.1 ? 4 : 2)} unit="cost" />}

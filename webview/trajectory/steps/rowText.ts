@@ -22,12 +22,28 @@ export interface RowText {
   readonly marks: readonly { readonly text: string; readonly title: string; readonly kind: 'world' | 'changed' | 'plain' }[];
   readonly ms?: number | undefined;
   readonly open?: boolean;
+  /** Who did it, where several did things. */
+  readonly agent?: { readonly name: string; readonly path: string };
+  /** Of the model call of a step. */
+  readonly tokens?: { readonly input: number; readonly output: number };
 }
 
 const CHARS = 240;
 const ROLE_ICONS = { system: 'gear', user: 'person', assistant: 'comment', tool: 'tools' } as const;
 
 export function rowText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
+  const said = saidBy(model, row, liveText);
+  if (row.kind !== 'step') return said;
+  const span = model.span(row.seq);
+  if (span?.kind !== 'model') return said;
+  const usage = span.end?.data.usage;
+  return {
+    ...said, ...(usage === undefined ? {} : { tokens: { input: usage.input_tokens, output: usage.output_tokens } }),
+    ...(isNamed(model, span.agent) ? { agent: { name: span.agent.split('/').at(-1) ?? span.agent, path: span.agent } } : {}),
+  };
+}
+
+function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {
   const seq = StepRows.cursorOf(row);
   const span = model.span(seq);
   if (span?.kind === 'tool') return callText(model, span, row.call !== undefined);
@@ -64,6 +80,12 @@ export function rowText(model: TrajectoryModel, row: Row, liveText: (span: numbe
     default:
       return plain('question', event.kind, inline(event.data as Json));
   }
+}
+
+/** Whether rows name this agent: where there are several, all but the one that all others belong to. */
+function isNamed(model: TrajectoryModel, agent: string): boolean {
+  const others = model.agents.filter((other) => other.path !== agent && other.modelStarts.length > 0);
+  return agent !== '' && others.length > 0 && !others.every((other) => other.path.startsWith(`${agent}/`));
 }
 
 function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) => string | undefined): RowText {

@@ -1,9 +1,11 @@
-/** The steps of a trajectory, one row each. */
+/** The steps of a trajectory, one row each; equal ones in a row are one until they are opened. */
+import type { HTMLAttributes } from 'preact';
 import { VirtualList } from '../../components/virtualList.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
-import { duration } from '../../format.ts';
+import { compact, count, duration } from '../../format.ts';
 import type { TrajectorySession } from '../session.ts';
+import type { Fold } from './folds.ts';
 import { failed, StepRows, type Row } from './rows.ts';
 import { rowText } from './rowText.ts';
 import './steps.css';
@@ -12,36 +14,76 @@ const ROW_HEIGHT = 22;
 
 export function StepList({ session }: { readonly session: TrajectorySession }) {
   const { shown } = session;
+  const goTo = (row: Row | undefined): void => {
+    if (row !== undefined) session.go(StepRows.cursorOf(row));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if ((event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    session.fold(event.key === 'ArrowRight');
+  };
   return (
-    <VirtualList
-      count={shown.length} rowHeight={ROW_HEIGHT} label="Steps" role="listbox" selected={session.index} follow={session.following && !session.data.ended}
-      onScrolledAway={() => session.follow(false)}
-      keyOf={(index) => shown[index]?.seq ?? index}
-      row={(index) => { const row = shown[index]; return row === undefined ? null : <StepRow session={session} row={row} />; }}
-      onSelect={(index) => { const row = shown[index]; if (row !== undefined) session.go(StepRows.cursorOf(row)); }}
-      onOpen={() => session.into()}
-    />
+    <div class="steps-rows" onKeyDown={onKeyDown}>
+      <VirtualList
+        count={shown.length} rowHeight={ROW_HEIGHT} label="Steps" role="tree" selected={session.index} follow={session.following && session.data.loading === 'head' && !session.data.ended}
+        onScrolledAway={() => session.follow(false)}
+        keyOf={(index) => shown[index]?.seq ?? index}
+        row={(index) => { const row = shown[index]; return row === undefined ? null : <StepRow session={session} row={row} />; }}
+        rowProps={(index) => propsOf(session, shown[index])}
+        onSelect={(index) => goTo(shown[index])}
+        onOpen={() => session.into()}
+      />
+    </div>
   );
+}
+
+function propsOf(session: TrajectorySession, row: Row | undefined): HTMLAttributes<HTMLDivElement> {
+  if (row === undefined) return {};
+  const fold = session.foldOf(row);
+  return { 'aria-level': row.depth + 1, ...(fold === undefined ? {} : { 'aria-expanded': fold.open }) };
 }
 
 /** What is new since the cursor's last place is marked at the edge. */
 function StepRow({ session, row }: { readonly session: TrajectorySession; readonly row: Row }) {
-  const { model, notes, rollout } = session.data;
-  const { icon, outcome, name, text, result, marks, ms, open } = rowText(model, row, (span) => session.data.liveText(span));
+  const { model, notes, rollout, split } = session.data;
+  const { icon, outcome, name, text, result, marks, ms, open, agent, tokens } = rowText(model, row, (span) => session.data.liveText(span));
   const seq = StepRows.cursorOf(row);
   const number = row.kind === 'step' ? model.stepOf(row.seq)?.index : undefined;
   const since = session.before !== 0 && session.before < session.seq && row.seq > session.before && row.seq <= session.seq && marks.some((mark) => mark.kind === 'world');
   const noted = notes.at(rollout, seq).length > 0;
+  const splits = split !== undefined && (split.seq === seq || split.seq === row.seq);
+  const held = outcome === 'held' && (row.kind !== 'hold' || model.event(row.seq)?.span === undefined);
+  const fold = session.foldOf(row);
   return (
-    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}`}>
+    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}${held ? ' is-held' : ''}`}>
       <span class="step-number">{notes.bookmarked(rollout, seq) && <Icon name="bookmark" label="bookmarked" />}{number}</span>
+      <FoldSign session={session} row={row} fold={fold} />
       <span class="step-indent" style={{ width: `${row.depth * 16}px` }} />
       {outcome === undefined ? <span class="step-icon"><Icon name={icon} /></span> : <span class="step-icon"><Glyph outcome={outcome} title={outcome === 'passed' ? 'ok' : outcome} /></span>}
+      {agent !== undefined && <span class="step-agent" title={`agent ${agent.path}`}>{agent.name}</span>}
       {name !== '' && <span class="step-name">{name}</span>}
+      {fold !== undefined && !fold.open && <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>×{fold.count}</b>}
       <span class="step-text">{text}{result !== undefined && <> → {result}</>}</span>
       {noted && <Icon name="note" label="has a note" />}
+      {splits && <span class="step-mark is-split" title={`From here on attempt ${split.other.attempt}, which passed, did something else; ${split.common} ${split.common === 1 ? 'call' : 'calls'} before are the same`}><Icon name="repo-forked" /> split</span>}
       {marks.map((mark) => <span key={mark.text} class={`step-mark is-${mark.kind}`} title={mark.title}>{mark.text}</span>)}
+      {tokens !== undefined && <span class="step-tokens" title={`${count(tokens.input)} tokens in, ${count(tokens.output)} out`}>{compact(tokens.input)} → {compact(tokens.output)}</span>}
       <span class="step-ms">{open === true ? '…' : ms === undefined ? '' : duration(ms)}</span>
+    </span>
+  );
+}
+
+/** Opens and closes with the mouse; with the keyboard Right and Left do. */
+function FoldSign({ session, row, fold }: { readonly session: TrajectorySession; readonly row: Row; readonly fold: Fold | undefined }) {
+  if (fold === undefined) return <span class="step-fold" />;
+  const onClick = (event: MouseEvent): void => {
+    event.stopPropagation();
+    session.go(StepRows.cursorOf(row));
+    session.fold(!fold.open);
+  };
+  return (
+    <span class="step-fold is-fold" onClick={onClick} onDblClick={(event) => event.stopPropagation()} title={fold.open ? 'Show these equal rows as one (←)' : `${fold.count} equal rows; show each (→)`}>
+      <Icon name={fold.open ? 'chevron-down' : 'chevron-right'} />
     </span>
   );
 }

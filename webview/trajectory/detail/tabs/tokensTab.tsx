@@ -2,79 +2,73 @@
 import { useEffect, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
-import { Button } from '../../../components/controls.tsx';
+import { tokensOf, type CallTokens } from '../../../../src/trace/tokens.ts';
+import { count } from '../../../format.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { Fields } from '../parts/fields.tsx';
+import { MessageBody } from '../parts/messageBody.tsx';
+import { TokenChips } from '../parts/tokenChips.tsx';
 import { modelCallOf, type Subject } from '../subject.ts';
-import { tokensOf, type CallTokens } from './tokens.ts';
-
-const CHIPS_AT_ONCE = 1_000;
-/** −logprob at which a token is as hot as can be. */
-const HOT = 2.3;
 
 export function TokensTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const call = modelCallOf(subject);
-  if (call === undefined) return <p class="remark">No model call belongs to this place.</p>;
-  if (call.end === undefined) return <p class="remark">The call has not ended yet.</p>;
-  const { usage, trainable, why_not: whyNot, weights, finish_reason: reason } = call.end.data;
+  if (call === undefined) return <p class="remark">This came before the first model call: no tokens were sampled for it.</p>;
+  if (call.end === undefined) return <p class="remark">{view.data.ended ? 'The call never ended: its tokens are not known.' : 'The call has not ended yet; its tokens come with its end.'}</p>;
+  const { usage, trainable, why_not: whyNot, weights, finish_reason: reason, error } = call.end.data;
   return (
     <>
-      <Fields title="Usage" data={{ ...usage, ...(usage === undefined ? {} : {}), finish_reason: reason, trainable: trainable ? 'yes' : `no${whyNot === undefined ? '' : `: ${whyNot}`}`, weights }} />
-      {call.end.data.tokens === undefined
-        ? <p class="remark">Token ids were not captured. Ask for them with <code>capture: {'{'} token_ids: true, logprobs: true {'}'}</code> in the agent’s model, where the endpoint supports it.</p>
-        : <Sampled view={view} call={call} trained={trainable} />}
+      {call.end.data.tokens === undefined ? <NotCaptured failed={error !== undefined} imported={call.end.data.source === 'imported'} /> : <Sampled key={call.seq} view={view} call={call} trained={trainable} />}
+      <Fields title="Usage" data={{ ...usage, finish_reason: reason, trainable: trainable ? 'yes' : `no${whyNot === undefined ? '' : `: ${whyNot}`}`, weights }} />
     </>
   );
 }
 
+function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly imported: boolean }) {
+  if (failed) return <p class="remark">The call failed: no tokens were sampled.</p>;
+  if (imported) return <p class="remark">The source of this trajectory does not tell the tokens.</p>;
+  return <p class="remark">Token ids were not captured. Ask for them with <code>capture: {'{'} token_ids: true, logprobs: true {'}'}</code> in the agent’s model, where the endpoint supports it.</p>;
+}
+
+type Got = { readonly tokens: CallTokens | undefined } | { readonly problem: string };
+
 function Sampled({ view, call, trained }: { readonly view: TrajectoryView; readonly call: ModelSpan; readonly trained: boolean }) {
-  const [got, setGot] = useState<{ readonly of: number; readonly tokens?: CallTokens | undefined; readonly problem?: string }>();
-  const [whole, setWhole] = useState(false);
-  const [chosen, setChosen] = useState(-1);
+  const [got, setGot] = useState<Got>();
   useEffect(() => {
     let stopped = false;
-    tokensOf(view.data.model, call, view.data.blobs).then((tokens) => {
-      if (!stopped) setGot({ of: call.seq, tokens });
+    tokensOf(view.data.model, call, (ref) => view.data.blobs.json(ref)).then((tokens) => {
+      if (!stopped) setGot({ tokens });
     }, (error: unknown) => {
-      if (!stopped) setGot({ of: call.seq, problem: errorText(error) });
+      if (!stopped) setGot({ problem: `The record of the tokens cannot be read: ${errorText(error)}` });
     });
     return () => {
       stopped = true;
     };
-  }, [call.seq]);
-  if (got?.of !== call.seq) return <p class="remark" aria-busy="true">Reading the tokens …</p>;
-  if (got.problem !== undefined) return <p class="remark" role="alert">{got.problem}</p>;
-  const { tokens } = got;
-  if (tokens === undefined) return null;
-  const { prompt, kept, completion, logprobs } = tokens;
-  const probability = chosen < 0 ? undefined : logprobs?.[chosen];
+  }, []);
+  if (got === undefined) return <p class="remark" aria-busy="true">Reading the tokens …</p>;
+  if ('problem' in got) return <p class="remark" role="alert">{got.problem}</p>;
+  if (got.tokens === undefined) return null;
+  const { prompt, kept, missing, completion } = got.tokens;
+  const told = call.end?.data.usage?.output_tokens;
   return (
     <>
-      <section class="detail-section" aria-label="Completion">
-        <header class="section-head">
-          <h3>Completion</h3>
-          <span class="dim">{completion.length} tokens{logprobs === undefined ? '' : `, mean logprob ${mean(logprobs).toFixed(2)}, lowest ${Math.min(...logprobs.slice(0, 100_000)).toFixed(2)}`}</span>
-          <span class="grow" />
-          <span class="dim">{trained ? 'trained on' : 'masked'}</span>
-        </header>
-        <div class={`tokens${trained ? ' is-trained' : ''}`}>
-          {completion.slice(0, whole ? undefined : CHIPS_AT_ONCE).map((id, index) => (
-            <button type="button" key={index} class="token" aria-pressed={index === chosen} onClick={() => setChosen(index)} title={tokenTitle(index, id, logprobs?.[index])}
-              style={{ '--heat': logprobs === undefined ? 0 : Math.min(1, -(logprobs[index] ?? 0) / HOT) }}>{id}</button>
-          ))}
-        </div>
-        {!whole && completion.length > CHIPS_AT_ONCE && <Button kind="secondary" label={`Show all ${completion.length}`} onClick={() => setWhole(true)} />}
-        {chosen >= 0 && <p class="remark" aria-live="polite">Token {completion[chosen]}, position {prompt.length + chosen}{probability === undefined ? '' : `: logprob ${probability.toFixed(3)}, probability ${Math.exp(probability).toFixed(3)}`}</p>}
-      </section>
-      <Fields title="Prompt" data={{ tokens: prompt.length, as_in_the_call_before: kept, new: prompt.length - kept }} />
+      <TokenChips tokens={got.tokens} trained={trained} />
+      {told !== undefined && told !== completion.length && <p class="remark">The endpoint counted {count(told)} tokens, the record holds {count(completion.length)}.</p>}
+      <AsText view={view} call={call} />
+      <Fields title="Prompt" data={{ tokens: missing + prompt.length, as_in_an_earlier_call: kept, new: missing + prompt.length - kept }} />
+      {missing > 0 && <p class="remark">The first {count(missing)} tokens of the prompt are those of an earlier call whose record is not there.</p>}
     </>
   );
 }
 
-function tokenTitle(index: number, id: number, logprob: number | undefined): string {
-  return `${index + 1}: id ${id}${logprob === undefined ? '' : `, logprob ${logprob.toFixed(3)}`}`;
-}
-
-function mean(numbers: readonly number[]): number {
-  return numbers.length === 0 ? 0 : numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+/** What the tokens say. Only the tokenizer knows which of them made which characters, and the record does not hold it. */
+function AsText({ view, call }: { readonly view: TrajectoryView; readonly call: ModelSpan }) {
+  const m = call.end?.data.m;
+  const entry = m === undefined ? undefined : view.data.model.message(m);
+  if (entry === undefined || entry.event.data.parts.length === 0) return null;
+  return (
+    <section class="detail-section" aria-label="As text">
+      <header class="section-head"><h3>As text</h3><span class="dim">the record does not tell which token made which characters</span></header>
+      <MessageBody view={view} entry={entry} />
+    </section>
+  );
 }

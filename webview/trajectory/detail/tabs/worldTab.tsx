@@ -1,17 +1,22 @@
 /** What changed in the world: by this call, in this step, or since the start. */
 import { useMemo, useState } from 'preact/hooks';
 import { stateAt } from '../../../../src/trace/fold.ts';
+import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import type { EventOf } from '../../../../src/trace/schema.ts';
 import { Dropdown } from '../../../components/controls.tsx';
+import { count } from '../../../format.ts';
 import type { TrajectoryView } from '../../view.ts';
 import type { Subject } from '../subject.ts';
-import { WorldRows } from '../parts/worldRows.tsx';
+import { WorldList } from '../parts/worldList.tsx';
 
 type Since = 'call' | 'step' | 'start';
+
+const NONE: Readonly<Record<Since, string>> = { call: 'This changed nothing in the world.', step: 'This step changed nothing in the world.', start: 'Nothing had changed by then.' };
 
 export function WorldTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const { model } = view.data;
   const [chosen, setChosen] = useState<Since>();
-  const own = subject.kind === 'tool' ? model.diffsOf(subject.span.seq) : [];
+  const own = ownDiffs(model, subject);
   const since = chosen ?? (own.length > 0 ? 'call' : 'start');
   const step = subject.step;
   const at = subject.kind === 'tool' ? (subject.span.end?.seq ?? subject.span.seq) : Math.max(view.seq, step?.seqs.at(-1) ?? 0);
@@ -20,20 +25,25 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
     if (since === 'call') return own.flatMap((diff) => diff.data.changes);
     if (since === 'step') return model.diffs.filter((diff) => step?.seqs.includes(diff.seq) === true).flatMap((diff) => diff.data.changes);
     return [...stateAt(model, reached).world.values()];
-  }, [model, since, own.length, step, reached, view.data.model.last]);
+  }, [model, since, own.length, step, reached, model.diffs.length]);
   if (model.diffs.length === 0) {
     return <p class="remark">{model.end === undefined ? 'Nothing changed in the world so far.' : 'Nothing changed in the world, or the world does not tell its changes.'}</p>;
   }
   return (
     <>
       <div class="panel-tools">
-        <Dropdown label="Changes" value={since} options={[{ value: 'call', text: 'of this call' }, { value: 'step', text: 'of this step' }, { value: 'start', text: 'since the start' }]} onChange={(value) => setChosen(value === 'call' || value === 'step' ? value : 'start')} />
-        <span class="dim">{changes.length} {changes.length === 1 ? 'row' : 'rows'}, as of event {reached}</span>
+        <Dropdown label="Changes" value={since} options={[{ value: 'call', text: subject.kind === 'tool' ? 'of this call' : 'of this event' }, { value: 'step', text: 'of this step' }, { value: 'start', text: 'since the start' }]} onChange={(value) => setChosen(value === 'call' || value === 'step' ? value : 'start')} />
+        <span class="dim">{count(changes.length)} {changes.length === 1 ? 'row' : 'rows'}, as of event {count(reached)}</span>
       </div>
-      {changes.length === 0 ? <p class="remark">None.</p> : <WorldRows changes={changes} />}
+      {changes.length === 0 ? <p class="remark">{NONE[since]}</p> : <WorldList view={view} changes={changes} />}
       <Checks view={view} />
     </>
   );
+}
+
+function ownDiffs(model: TrajectoryModel, subject: Subject): readonly EventOf<'world.diff'>[] {
+  if (subject.kind === 'tool') return model.diffsOf(subject.span.seq);
+  return subject.kind === 'event' && !('unknown' in subject.event) && subject.event.kind === 'world.diff' ? [subject.event] : [];
 }
 
 /** What the scorer found at the end. */

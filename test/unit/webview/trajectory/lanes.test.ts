@@ -1,0 +1,108 @@
+// What stands on the time axis, and where.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { TrajectoryModel } from '../../../../src/trace/model.ts';
+import type { EventData, EventKind, TraceEvent } from '../../../../src/trace/schema.ts';
+import { Lanes } from '../../../../webview/trajectory/axis/lanes.ts';
+import { labelOf } from '../../../../webview/trajectory/axis/paint/bars.ts';
+import { Stream } from '../../../support/stream.ts';
+
+function lanesOf(events: readonly TraceEvent[]): Lanes {
+  const model = new TrajectoryModel();
+  model.push(events);
+  const lanes = new Lanes(model);
+  lanes.advance();
+  return lanes;
+}
+
+/** An event of the batch's stream, so many ms after another one. */
+function outside<K extends EventKind>(after: TraceEvent | undefined, ms: number, kind: K, data: EventData[K]): TraceEvent {
+  return { seq: 1, v: 1, at: (after?.at ?? 0) + ms, kind, data } as TraceEvent;
+}
+
+function infra(lanes: Lanes): string[] {
+  return lanes.lanes.find((lane) => lane.kind === 'infra')?.items.map((item) => `${item.form} ${item.label} ${item.from}-${lanes.endOf(item)} @${item.seq}`) ?? [];
+}
+
+function leased(): Stream {
+  const s = new Stream();
+  s.start();
+  s.add('rollout.lease', { epoch: 1, worker: 'w1', how: 'fresh' });
+  s.model('Hello');
+  return s;
+}
+
+describe('lanes of the time axis', () => {
+  it('give a sub-agent a lane of its own, for all its instances, with its calls in it', () => {
+    const s = leased();
+    const call = s.toolStart('c1', 'searcher', {}, { agent: 'desk' });
+    for (const n of [1, 2]) {
+      const agent = `desk/searcher#${n}`;
+      const span = s.add('agent.start', { how: 'team' }, { agent, parent: call });
+      s.model('I look', [], { agent, parent: span });
+      s.toolEnd(s.toolStart(`s${n}`, 'find', {}, { agent }), `s${n}`, 'found', { agent });
+      s.add('agent.end', { status: 'ok' }, { agent, span });
+    }
+    s.toolEnd(call, 'c1', 'found');
+    const lanes = lanesOf(s.events);
+    assert.deepEqual(lanes.lanes.map((lane) => [lane.kind, lane.name, lane.items.map((item) => item.label), lane.frames.length]), [
+      ['model', 'model', ['demo'], 0], ['tools', 'tools', ['searcher'], 0], ['agent', 'searcher', ['demo', 'find', 'demo', 'find'], 2],
+    ]);
+  });
+
+  it('show a hold from its beginning to its release, and count while it holds', () => {
+    const s = leased();
+    const hold = s.add('hold', { why: 'pause', side: 'before' });
+    const standing = lanesOf(s.events);
+    const held = s.events[hold - 1];
+    const [open] = standing.lanes.find((lane) => lane.kind === 'infra')?.items ?? [];
+    assert.ok(open !== undefined && held !== undefined);
+    assert.equal(standing.isOpen(open), true);
+    assert.equal(labelOf({ lanes: standing, now: held.at + 42_300 }, open), 'held 42.0 s');
+    assert.equal(labelOf({ lanes: standing, now: held.at - 5_000 }, open), 'held 0 ms', 'another clock');
+    s.add('release', { how: 'continue', held_ms: 61_000 });
+    s.model('On');
+    const lanes = lanesOf(s.events);
+    const [item] = lanes.lanes.find((lane) => lane.kind === 'infra')?.items ?? [];
+    assert.ok(item !== undefined);
+    assert.equal(lanes.isOpen(item), false);
+    assert.equal(lanes.endOf(item) - item.from, 10);
+    assert.equal(labelOf({ lanes, now: 0 }, item), 'held 1:01 min');
+  });
+
+  it('show what the batch tells of its worker, its model server and commands, where and as long as it was', () => {
+    const s = leased();
+    for (let i = 0; i < 10; i++) s.model('More');
+    const [first] = s.events;
+    const lanes = lanesOf(s.events);
+    lanes.advanceOutside([
+      outside(first, 200, 'infra', { what: 'preempted', worker: 'w1', ms: 50, text: 'waited for memory' }),
+      outside(first, 100, 'control', { command: 'c1', verb: 'hold', by: 'ada', rollout: 'r1' }),
+      outside(first, 120, 'control', { command: 'c2', verb: 'pause', by: 'ada' }),
+      outside(first, 130, 'infra', { what: 'pod_evicted', pod: 'w1', text: 'node pressure' }),
+      outside(first, 140, 'infra', { what: 'endpoint', endpoint: 'e1', text: 'answers again' }),
+      // Of others, of before, of what no rollout feels.
+      outside(first, 150, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
+      outside(first, -10, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
+      outside(first, 150, 'control', { command: 'c3', verb: 'seal', by: 'ada' }),
+    ]);
+    assert.deepEqual(infra(lanes), ['control hold 100-100 @11', 'control pause 120-120 @13', 'infra pod evicted 130-130 @14', 'infra endpoint 140-140 @15', 'infra preempted 150-200 @21']);
+    lanes.advanceOutside([]);
+    assert.equal(infra(lanes).length, 5, 'once each');
+  });
+
+  it('leave out what came after the end, and what concerns a worker that had it no more', () => {
+    const s = leased();
+    s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });
+    s.model('On');
+    s.end();
+    const lanes = lanesOf(s.events);
+    const resumed = s.events.find((event) => event.kind === 'rollout.lease' && event.data.how === 'resumed');
+    lanes.advanceOutside([
+      outside(resumed, -1, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
+      outside(resumed, 1, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
+      outside(s.events.at(-1), 1, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
+    ]);
+    assert.deepEqual(infra(lanes).map((line) => line.split(' ')[0]), ['infra', 'lease']);
+  });
+});

@@ -1,0 +1,134 @@
+// The trajectory page under the hands of a user: folds, marks on the time axis, the first split, the world's rows, tokens.
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { root } from '../../src/build/bundles.ts';
+import { launchBrowser, type Served } from './support/browser.ts';
+import { serveStories } from './support/stories.ts';
+
+let served: Served;
+let browser: Browser;
+
+before(async () => {
+  served = await serveStories(path.join(root, 'test/.out/webview-trajectory'));
+  browser = await launchBrowser();
+}, { timeout: 180_000 });
+
+after(async () => {
+  await browser.close();
+  await served.close();
+});
+
+/** Opens a story of the page; all it loads is there then. */
+async function open(story: string, act: (page: Page) => Promise<void>): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, reducedMotion: 'reduce' });
+  page.setDefaultTimeout(30_000);
+  await page.goto(served.url);
+  await page.evaluate(`globalThis.stories.show('trajectory/${story}', 'dark')`);
+  await act(page);
+  await page.close();
+}
+
+function steps(page: Page): Locator {
+  return page.getByRole('tree', { name: 'Steps' });
+}
+
+function row(page: Page, text: string): Locator {
+  return steps(page).getByRole('treeitem').filter({ hasText: text });
+}
+
+/** Text of the selected row once it holds `text`. */
+async function selected(page: Page, text: string): Promise<void> {
+  await steps(page).locator('[aria-selected="true"]').filter({ hasText: text }).waitFor();
+}
+
+describe('the trajectory page', { timeout: 300_000 }, () => {
+  it('opens and closes a fold by keyboard and mouse', () => open('fold', async (page) => {
+    const fold = row(page, '×4');
+    await fold.waitFor();
+    assert.equal(await fold.getAttribute('aria-expanded'), 'false');
+    await steps(page).focus();
+    await page.keyboard.press('ArrowRight');
+    await steps(page).locator('[aria-expanded="true"]').waitFor();
+    await page.keyboard.press('j');
+    await selected(page, 'repeat');
+    await page.keyboard.press('ArrowLeft'); // from inside: closes, and the fold is selected
+    await fold.waitFor();
+    assert.equal(await fold.getAttribute('aria-selected'), 'true');
+    await fold.locator('.is-fold').click();
+    await steps(page).locator('[aria-expanded="true"]').waitFor();
+    await steps(page).locator('[aria-expanded="true"] .is-fold').click();
+    await fold.waitFor();
+  }));
+
+  it('goes past a closed fold with J and into it with L', () => open('fold', async (page) => {
+    await steps(page).focus();
+    await page.keyboard.press('j');
+    await selected(page, '×3');
+    await page.keyboard.press('k');
+    await selected(page, '×4');
+    await page.keyboard.press('l');
+    await page.keyboard.press('j');
+    await selected(page, 'repeat');
+  }));
+
+  it('opens the fold that a place asked for is in', () => open('fold-open', async (page) => {
+    assert.equal(await row(page, '×4').count(), 0);
+    await selected(page, 'repeat');
+  }));
+
+  it('goes to a note from its mark on the axis, and says what it is', () => open('why', async (page) => {
+    const canvas = page.locator('.axis-canvas');
+    const box = await canvas.boundingBox();
+    assert.ok(box !== null);
+    // The clock's row: from the left to the right until a mark tells its text.
+    let found = -1;
+    for (let x = 108; x < box.width && found < 0; x += 4) {
+      await page.mouse.move(box.x + x, box.y + 30);
+      if ((await canvas.getAttribute('title'))?.includes('look at the limit') === true) found = x;
+    }
+    assert.ok(found > 0, 'the note is on the axis');
+    await row(page, 'find_member').click();
+    await page.mouse.click(box.x + found, box.y + 30);
+    await page.getByRole('group', { name: 'Notes' }).getByText('Why does it not look at the limit first?').waitFor();
+  }));
+
+  it('marks where it first split from an attempt that passed, and goes there', () => open('why', async (page) => {
+    const split = row(page, 'split');
+    await split.waitFor();
+    assert.match(await split.textContent() ?? '', /^8\W*renew_loan/u);
+    const verdict = page.locator('.verdict');
+    await verdict.getByRole('button', { name: 'step 8' }).click();
+    await selected(page, 'split');
+    assert.equal(await verdict.getByRole('button', { name: 'attempt 1' }).count(), 1);
+  }));
+
+  it('zooms to the step that is selected, also right after it was', () => open('why', async (page) => {
+    await steps(page).focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+J');
+    await page.keyboard.press('Shift+J');
+    await page.keyboard.press('z');
+    const shown = page.locator('.axis-legend').getByText(' shown');
+    await shown.waitFor();
+    assert.equal(await shown.textContent(), '1.5 s shown', 'step 2 took 1.3 s, and some room on both sides');
+  }));
+
+  it('reaches the last of many changed rows, and shows the selected one whole', () => open('many-changes', async (page) => {
+    const rows = page.getByRole('tree', { name: 'Changed rows' });
+    await rows.focus();
+    await page.keyboard.press('End');
+    await rows.getByText('notes/moves.md').last().waitFor();
+    await page.getByRole('region', { name: 'notes/moves.md' }).waitFor();
+    assert.ok(await rows.getByRole('treeitem').count() < 60, 'only what is in sight is drawn');
+  }));
+
+  it('walks through the tokens with the arrows', () => open('sampled-tokens', async (page) => {
+    await page.getByRole('listbox', { name: 'Tokens' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('Token 200, position 3,912').waitFor();
+    await page.keyboard.press('End');
+    await page.getByText('position 3,997').waitFor();
+  }));
+});

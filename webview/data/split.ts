@@ -1,0 +1,67 @@
+/** Where a failed attempt first did something else than one that passed: found by reading as little as tells it. */
+import type { Api } from '../../src/protocol/api.ts';
+import { SplitFinder, type FirstSplit } from '../../src/trace/align/firstSplit.ts';
+import type { TrajectoryModel } from '../../src/trace/model.ts';
+import { counting } from '../../src/trace/outcome.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+
+/** So many attempts that passed are read, and of all of them so many events at most. */
+const MOST_ATTEMPTS = 6;
+const MOST_EVENTS = 20_000;
+const PAGE = 500;
+
+export interface Split {
+  /** What this attempt did instead: its call, else the model call after its last call, else its end. */
+  readonly seq: number;
+  /** So many calls before it are the same. */
+  readonly common: number;
+  readonly other: RolloutRow;
+  /** The other attempt's place. */
+  readonly there: number;
+}
+
+/** Attempts that passed, those first whose tools were first used in the same order for longest. */
+export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]): RolloutRow[] {
+  const own = attempts.find((row) => row.rollout === rollout);
+  const byAttempt = Map.groupBy(attempts, (row) => row.attempt);
+  const passed = [...byAttempt.values()].flatMap((rows) => counting(rows) ?? []).filter((row) => row.rollout !== rollout && row.state === 'ended' && row.progress.passed === true && row.duplicate_of === undefined);
+  const alike = ({ progress: { tools } }: RolloutRow): number => {
+    const at = tools.findIndex((tool, index) => tool !== own?.progress.tools[index]);
+    return at === -1 ? tools.length : at;
+  };
+  return passed.sort((a, b) => alike(b) - alike(a) || a.attempt - b.attempt).slice(0, MOST_ATTEMPTS);
+}
+
+/** Against the candidate that goes the same way for longest. undefined where none could be compared. */
+export async function splitFrom(api: Pick<Api, 'events'>, model: TrajectoryModel, candidates: readonly RolloutRow[], signal: AbortSignal): Promise<Split | undefined> {
+  const own = model.tools.map((span) => span.start);
+  let best: Split | undefined;
+  let left = MOST_EVENTS;
+  for (const other of candidates) {
+    const finder = new SplitFinder(own);
+    let after = 0;
+    let lastModel = 0;
+    let done = false;
+    while (!done && left > 0) {
+      const { events } = await api.events(other.rollout, { after, limit: Math.min(PAGE, left) }, signal);
+      left -= events.length;
+      done = finder.take(events) || events.length === 0;
+      lastModel = newestModel(events) ?? lastModel;
+      after = events.at(-1)?.seq ?? after;
+    }
+    if (!done) break; // too long to be read: what was found in others stands
+    if (best === undefined || finder.common > best.common) best = { ...placesOf(model, finder.split, lastModel), common: finder.common, other };
+  }
+  return best;
+}
+
+function newestModel(events: readonly TraceEvent[]): number | undefined {
+  return events.findLast((event) => event.kind === 'model.start')?.seq;
+}
+
+function placesOf(model: TrajectoryModel, split: FirstSplit | undefined, lastModel: number): Pick<Split, 'seq' | 'there'> {
+  const lastCall = model.tools.at(-1)?.seq ?? 0;
+  const answer = model.steps.findLast((step) => step.model !== undefined && step.seq > lastCall)?.seq ?? model.end?.seq ?? model.last;
+  return { seq: split?.own?.seq ?? answer, there: split?.other?.seq ?? lastModel };
+}

@@ -1,0 +1,39 @@
+/** What the batch's stream tells that concerns one rollout: its worker, its model server, commands to it and to all. */
+import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
+
+/** Commands to a whole batch that its rollouts feel. */
+const OF_ALL: ReadonlySet<string> = new Set(['pause', 'resume', 'cancel', 'drain', 'breakpoints']);
+
+export interface OutsideItem {
+  readonly kind: 'infra' | 'control';
+  readonly label: string;
+  readonly text: string;
+  readonly at: number;
+  /** How long it took until `at`. */
+  readonly ms: number;
+}
+
+/** undefined where it does not concern the rollout, or came before or after it ran. */
+export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideItem | undefined {
+  const first = model.events[0]?.at;
+  if (!model.timed || first === undefined || event.at < first || (model.end !== undefined && event.at > model.end.at)) return undefined;
+  if (event.kind === 'control') {
+    const { verb, by, rollout } = event.data;
+    if (rollout === undefined && !OF_ALL.has(verb)) return undefined;
+    return { kind: 'control', label: verb, text: `${verb}${rollout === undefined ? ' of the batch' : ''}, by ${by}`, at: event.at, ms: 0 };
+  }
+  if (event.kind !== 'infra' || !isOurs(model, event)) return undefined;
+  const { what, text, ms = 0 } = event.data;
+  return { kind: 'infra', label: what.replaceAll('_', ' '), text, at: event.at, ms: Math.min(ms, event.at - first) };
+}
+
+function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean {
+  if (data.rollout !== undefined) return true; // those of others were left out when the stream was read
+  const worker = model.leases.findLast((lease) => lease.at <= at)?.data.worker;
+  if (worker !== undefined && (data.worker === worker || data.pod === worker)) return true;
+  if (data.endpoint === undefined) return false;
+  // Steps come in order: the newest call before then tells which server was used.
+  const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data.endpoint;
+  return used === undefined || used === data.endpoint;
+}

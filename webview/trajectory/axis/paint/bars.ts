@@ -1,0 +1,216 @@
+/** The bars and marks of one lane. */
+import { duration } from '../../../format.ts';
+import { heldFor } from '../../useNow.ts';
+import { firstInSight, nextAfter, type Item, type Lane } from '../lanes.ts';
+import { valueAt } from '../scale.ts';
+import { BAR, edgesOf, INNER_BAR, LEAST_BAR, SIZES, xIn, type Scene } from './scene.ts';
+import { cross, dashed, diamond, hatch, inkOn, inside, textFont } from './shapes.ts';
+
+/** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
+const LEAST_WORDS = 24;
+const LEAST_LABEL = 8;
+/** Nobody sees the corners of narrower ones. */
+const LEAST_ROUND = 4;
+
+interface Box {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
+  const { lanes, range, width, gutter } = scene;
+  const inner = width - gutter;
+  for (let i = firstInSight(lane.frames, range.from, (item) => lanes.endOf(item)); i < lane.frames.length; i++) {
+    const item = lane.frames[i];
+    if (item === undefined || item.from > range.to) break;
+    frame(canvas, scene, edgesOf(scene, item), top);
+  }
+  // Of items that fall on the same pixel one is drawn.
+  const drawn = [-Infinity, -Infinity];
+  let free = -Infinity;
+  for (let i = firstInSight(lane.items, range.from, (item) => lanes.endOf(item)); i < lane.items.length; i++) {
+    const item = lane.items[i];
+    if (item === undefined || item.from > range.to) break;
+    const { from, to } = edgesOf(scene, item);
+    if (to <= (drawn[item.row] ?? -Infinity) + 0.5) {
+      // Past those that would be drawn over; where rows overlap, only past what both cover.
+      i = nextAfter(lane.items, i, valueAt(Math.min(...drawn.filter((x) => x > -Infinity)) - LEAST_BAR - gutter, range, inner)) - 1;
+      continue;
+    }
+    drawn[item.row] = Math.max(to, from + 1);
+    const following = lane.items[i + 1];
+    const next = following === undefined ? Infinity : xIn(scene, following.from);
+    free = paintItem(canvas, scene, lane, item, { from, to, top, free, next });
+  }
+}
+
+interface Room {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+  /** Where the label before ends. */
+  readonly free: number;
+  /** Where the next item begins, over which a label must not be written. */
+  readonly next: number;
+}
+
+/** Gives where its label ends. */
+function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, item: Item, room: Room): number {
+  const { from, to, top } = room;
+  const height = lane.kind === 'agent' ? INNER_BAR : BAR;
+  const middle = top + (SIZES[lane.kind] - height) / 2;
+  switch (item.form) {
+    case 'model':
+      modelBar(canvas, scene, item, { from, to, top: middle, height });
+      return room.free;
+    case 'tool':
+      if (lane.kind !== 'agent') return toolBar(canvas, scene, item, room);
+      plainBar(canvas, item.span?.kind === 'tool' && item.span.end?.data.status === 'error' ? scene.colours.error : scene.colours.tool, { from, to, top: middle, height }, scene.lanes.isOpen(item));
+      return room.free;
+    case 'world':
+      diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
+      return room.free;
+    case 'agent':
+      return room.free; // a frame
+    case 'hold':
+    case 'infra':
+    case 'lease':
+    case 'control':
+      return infraItem(canvas, scene, item, room);
+  }
+}
+
+function plainBar(canvas: CanvasRenderingContext2D, colour: string, { from, to, top, height }: Box, open: boolean): void {
+  canvas.fillStyle = colour;
+  canvas.globalAlpha = open ? 0.5 : 1;
+  if (to - from < LEAST_ROUND) {
+    canvas.fillRect(from, top, Math.max(1, to - from), height);
+  } else {
+    canvas.beginPath();
+    canvas.roundRect(from, top, to - from, height, 1.5);
+    canvas.fill();
+  }
+  canvas.globalAlpha = 1;
+}
+
+function frame(canvas: CanvasRenderingContext2D, { colours }: Scene, { from, to }: { readonly from: number; readonly to: number }, top: number): void {
+  canvas.fillStyle = colours.agent;
+  canvas.strokeStyle = colours.agent;
+  canvas.lineWidth = 1;
+  canvas.beginPath();
+  canvas.roundRect(from + 0.5, top + 3.5, Math.max(LEAST_BAR, to - from) - 1, SIZES.agent - 7, 1.5);
+  canvas.globalAlpha = 0.15;
+  canvas.fill();
+  canvas.globalAlpha = 1;
+  canvas.stroke();
+}
+
+/** Queued: dashed; prefill: hatched; generating: filled, with its time on it. */
+function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, height }: Box): void {
+  const { colours, lanes } = scene;
+  const end = item.span?.kind === 'model' ? item.span.end?.data : undefined;
+  const colour = end?.status === 'error' ? colours.error : colours.model;
+  const at = (ms: number): number => Math.min(to, xIn(scene, item.from + ms));
+  const queued = end?.queue_ms === undefined || !lanes.model.timed ? from : at(end.queue_ms);
+  const first = end?.first_ms === undefined || !lanes.model.timed ? queued : Math.max(queued, at(end.first_ms));
+  const y = top + height / 2 + 0.5;
+  const words = height >= BAR && to - from >= LEAST_WORDS;
+  if (words) textFont(canvas, colours, 10);
+  if (queued - from >= 2) {
+    dashed(canvas, colour, { x: from, y: top, width: queued - from, height });
+    if (words) inside(canvas, colours.dim, `queued ${duration(end?.queue_ms ?? 0)}`, { ...clipped(scene, from, queued), y });
+  }
+  if (first - queued >= 2) hatch(canvas, colour, { x: queued, y: top, width: first - queued, height });
+  plainBar(canvas, colour, { from: first, to, top, height }, lanes.isOpen(item));
+  if (words && end?.ms !== undefined && lanes.model.timed) inside(canvas, inkOn(canvas, colour), duration(Math.max(0, end.ms - (end.first_ms ?? end.queue_ms ?? 0))), { ...clipped(scene, first, to), y });
+  if (words) textFont(canvas, colours);
+}
+
+/** The part of a bar that is in sight. */
+function clipped({ gutter, width }: Scene, from: number, to: number): { readonly from: number; readonly to: number } {
+  return { from: Math.max(gutter, from), to: Math.min(width, to) };
+}
+
+function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, free, next }: Room): number {
+  const { colours, lanes } = scene;
+  const end = item.span?.kind === 'tool' ? item.span.end?.data : undefined;
+  const failed = end?.status === 'error';
+  const box = { from, to, top: top + 3 + item.row * 15, height: BAR };
+  const y = box.top + BAR / 2 + 0.5;
+  if (lanes.model.holdsAt().some((hold) => hold.event.span === item.seq)) {
+    plainBar(canvas, colours.held, box, true);
+    dashed(canvas, colours.held, { x: from, y: box.top, width: to - from, height: BAR });
+  } else {
+    plainBar(canvas, failed ? colours.error : colours.tool, box, lanes.isOpen(item));
+  }
+  const time = end?.ms === undefined || !lanes.model.timed ? '' : duration(end.ms);
+  const words = time !== '' && to - from >= LEAST_WORDS;
+  if (words) textFont(canvas, colours, 10);
+  const timed = words && inside(canvas, inkOn(canvas, failed ? colours.error : colours.tool), time, { ...clipped(scene, from, to), y });
+  if (words) textFont(canvas, colours);
+  let x = to + 4;
+  if (failed && x + 6 < next) {
+    cross(canvas, colours.error, x, box.top + 3);
+    x += 10;
+  }
+  const room = Math.min(next, scene.width) - 4;
+  if (item.row === 1 || from < free || room - x < LEAST_LABEL) return free;
+  const width = canvas.measureText(item.label).width;
+  if (x + width > room) return free;
+  canvas.fillStyle = colours.text;
+  canvas.textAlign = 'left';
+  canvas.fillText(item.label, x, y);
+  x += width + 6;
+  if (timed || time === '' || x + canvas.measureText(time).width > room) return x;
+  canvas.fillStyle = colours.dim;
+  canvas.fillText(time, x, y);
+  return x + canvas.measureText(time).width + 6;
+}
+
+/** What took time is a hatched bar, a hold an outlined one, a moment a diamond; beside it what it was. */
+function infraItem(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, free, next }: Room): number {
+  const { colours, lanes } = scene;
+  const colour = item.form === 'hold' ? colours.held : colours.infra;
+  const y = top + SIZES.infra / 2;
+  const wide = lanes.endOf(item) > item.from || lanes.isOpen(item);
+  if (wide) {
+    const box = { x: from, y: y - BAR / 2, width: to - from, height: BAR };
+    if (item.form === 'hold') plainBar(canvas, colour, { from, to, top: box.y, height: BAR }, true);
+    else hatch(canvas, colour, box, 7);
+    canvas.strokeStyle = colour;
+    canvas.lineWidth = 1;
+    canvas.strokeRect(from + 0.5, box.y + 0.5, box.width - 1, BAR - 1);
+  } else if (item.form === 'control') {
+    canvas.strokeStyle = colours.dim;
+    canvas.lineWidth = 1;
+    canvas.beginPath();
+    canvas.arc(from, y, 3, 0, Math.PI * 2);
+    canvas.stroke();
+  } else {
+    diamond(canvas, colour, from, y);
+  }
+  const text = labelOf(scene, item);
+  const width = canvas.measureText(text).width;
+  const after = (wide ? to : from + 4) + 4;
+  const fits = after + width <= Math.min(next, scene.width) - 4;
+  const x = fits ? after : from - width - 6;
+  if (x < Math.max(free, scene.gutter)) return free;
+  canvas.fillStyle = colours.text;
+  canvas.textAlign = 'left';
+  canvas.fillText(text, x, y + 0.5);
+  return fits ? x + width + 6 : after;
+}
+
+/** What an item says of itself: what it is, and how long it took or takes. */
+export function labelOf({ lanes, now }: Pick<Scene, 'lanes' | 'now'>, item: Item): string {
+  const { hold } = item;
+  if (!lanes.model.timed) return item.label;
+  if (hold !== undefined) {
+    const ms = hold.release?.data.held_ms ?? (lanes.isOpen(item) ? heldFor(hold, now) : undefined);
+    return ms === undefined ? item.label : `${item.label} ${duration(ms)}`;
+  }
+  const ms = lanes.endOf(item) - item.from;
+  return ms > 0 && item.span === undefined ? `${item.label} ${duration(ms)}` : item.label;
+}

@@ -1,0 +1,43 @@
+/** What is at a point of the time axis. */
+import { firstInSight, type Item } from '../lanes.ts';
+import { edgesOf, LANES_TOP, SIZES, xIn, type AxisMark, type Scene } from './scene.ts';
+
+/** Pixels beside an item that still mean it. */
+const NEAR = 4;
+
+/** Which item is at a point; undefined between them. Where only a sub-agent is, that. */
+export function itemAt(scene: Scene, x: number, y: number): Item | undefined {
+  let top: number = LANES_TOP;
+  for (const lane of scene.lanes.lanes) {
+    const height = SIZES[lane.kind];
+    if (y >= top && y < top + height) {
+      const row = lane.kind === 'tools' ? Math.floor((y - top) / (height / 2)) : undefined;
+      return nearest(scene, lane.items, x, row) ?? nearest(scene, lane.frames, x, undefined);
+    }
+    top += height;
+  }
+  return undefined;
+}
+
+function nearest(scene: Scene, items: readonly Item[], x: number, row: number | undefined): Item | undefined {
+  const { lanes, range } = scene;
+  let best: Item | undefined;
+  let least = NEAR;
+  for (let i = firstInSight(items, range.from, (item) => lanes.endOf(item)); i < items.length; i++) {
+    const item = items[i];
+    if (item === undefined || item.from > range.to) break;
+    if (row !== undefined && item.row !== row) continue;
+    const { from, to } = edgesOf(scene, item);
+    const far = x < from ? from - x : x > to ? x - to : 0;
+    if (far > least || (far === least && best === undefined)) continue;
+    best = item;
+    least = far;
+  }
+  return best;
+}
+
+/** Which bookmark or note is at a point of the clock's row. */
+export function markAt(scene: Scene, x: number, y: number): AxisMark | undefined {
+  if (y < SIZES.minimap || y >= SIZES.minimap + SIZES.clock) return undefined;
+  return scene.marks.findLast((mark) => Math.abs(xIn(scene, mark.at) - x) <= NEAR + 3);
+}

@@ -1,0 +1,53 @@
+/** All of the time, small, with a frame around what is in sight. */
+import { nextAfter, type Item, type Lane } from '../lanes.ts';
+import { xOf } from '../scale.ts';
+import { SIZES, type Scene } from './scene.ts';
+
+export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): void {
+  const { lanes, whole, range, width, gutter, colours } = scene;
+  const inner = width - gutter;
+  const all = lanes.lanes;
+  for (const lane of all) if (lane.kind === 'agent') strip(canvas, scene, lane.frames, () => colours.agent, 11, 5);
+  strip(canvas, scene, itemsOf(all, 'model'), (item) => (failed(item) ? colours.error : colours.model), 5, 4);
+  strip(canvas, scene, itemsOf(all, 'tools'), (item) => (failed(item) ? colours.error : colours.tool), 11, 5);
+  const from = gutter + xOf(range.from, whole, inner);
+  const to = gutter + xOf(range.to, whole, inner);
+  canvas.fillStyle = colours.background;
+  canvas.globalAlpha = 0.5;
+  canvas.fillRect(gutter, 2, from - gutter, SIZES.minimap - 4);
+  canvas.fillRect(to, 2, width - to, SIZES.minimap - 4);
+  canvas.globalAlpha = 1;
+  if (range.to - range.from < (whole.to - whole.from) * 0.999) {
+    canvas.strokeStyle = colours.focus;
+    canvas.lineWidth = 1;
+    canvas.strokeRect(from + 0.5, 2.5, Math.max(3, to - from - 1), SIZES.minimap - 5);
+    canvas.fillStyle = colours.focus;
+    for (const x of [from, to]) canvas.fillRect(x - 2, 7, 4, 8);
+  }
+  canvas.fillStyle = colours.line;
+  canvas.fillRect(0, SIZES.minimap - 1, width, 1);
+}
+
+function strip(canvas: CanvasRenderingContext2D, { lanes, whole, width, gutter }: Scene, items: readonly Item[], colourOf: (item: Item) => string, y: number, height: number): void {
+  const inner = width - gutter;
+  let drawn = -1;
+  for (let i = 0; i < items.length; i = nextAfter(items, i, whole.from + (drawn / inner) * (whole.to - whole.from))) {
+    const item = items[i];
+    if (item === undefined) break;
+    const from = Math.floor(xOf(item.from, whole, inner));
+    const to = Math.max(from + 2, xOf(lanes.endOf(item), whole, inner));
+    if (to <= drawn) continue;
+    canvas.fillStyle = colourOf(item);
+    canvas.fillRect(gutter + Math.max(from, drawn), y, to - Math.max(from, drawn), height);
+    drawn = to;
+  }
+}
+
+function itemsOf(lanes: readonly Lane[], kind: Lane['kind']): readonly Item[] {
+  return lanes.find((lane) => lane.kind === kind)?.items ?? [];
+}
+
+function failed({ span }: Item): boolean {
+  const end = span?.end?.data;
+  return end !== undefined && 'error' in end && end.error !== undefined;
+}

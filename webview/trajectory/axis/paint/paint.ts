@@ -1,0 +1,151 @@
+/** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes. */
+import type { IconName } from '../../../components/marks/icon.tsx';
+import { duration } from '../../../format.ts';
+import type { LaneKind } from '../lanes.ts';
+import { ticks, type Range } from '../scale.ts';
+import { paintLane } from './bars.ts';
+import { paintMinimap } from './minimap.ts';
+import { heightOf, LANES_TOP, SIZES, xIn, type Scene } from './scene.ts';
+import { bookmark, cross, icon, note, textFont } from './shapes.ts';
+
+const LANE_ICONS: Readonly<Record<LaneKind, IconName>> = { model: 'comment', tools: 'tools', agent: 'hubot', world: 'database', infra: 'server' };
+
+export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
+  const { width, gutter, colours, lanes: { lanes } } = scene;
+  const height = heightOf(lanes);
+  canvas.clearRect(0, 0, width, height);
+  textFont(canvas, colours);
+  canvas.textBaseline = 'middle';
+  paintMinimap(canvas, scene);
+  const top = SIZES.minimap;
+  canvas.save();
+  canvas.beginPath();
+  canvas.rect(gutter, top, width - gutter, height - top);
+  canvas.clip();
+  if (scene.selected !== undefined) selection(canvas, scene, scene.selected, height);
+  clock(canvas, scene, height);
+  flags(canvas, scene);
+  let y = LANES_TOP;
+  for (const lane of lanes) {
+    paintLane(canvas, scene, lane, y);
+    y += SIZES[lane.kind];
+  }
+  held(canvas, scene, height);
+  for (const mark of scene.marks) (mark.kind === 'bookmark' ? bookmark : note)(canvas, colours.note, xIn(scene, mark.at), top + 3);
+  canvas.restore();
+  names(canvas, scene);
+}
+
+function selection(canvas: CanvasRenderingContext2D, scene: Scene, selected: Range, height: number): void {
+  const from = xIn(scene, selected.from);
+  const to = Math.max(from + 2, xIn(scene, selected.to));
+  const top = SIZES.minimap + SIZES.clock;
+  canvas.fillStyle = scene.colours.selection;
+  canvas.fillRect(from, top, to - from, height - top);
+  canvas.fillStyle = scene.colours.focus;
+  canvas.fillRect(from, top, to - from, 1);
+  canvas.fillRect(from, top, 1, height);
+  canvas.fillRect(to - 1, top, 1, height);
+}
+
+function clock(canvas: CanvasRenderingContext2D, scene: Scene, height: number): void {
+  const { range, width, gutter, colours, lanes } = scene;
+  const top = SIZES.minimap;
+  textFont(canvas, colours, 10);
+  for (const at of lanes.model.last === 0 ? [] : ticks(range, width - gutter, 80, lanes.model.timed)) {
+    const x = Math.round(xIn(scene, at)) + 0.5;
+    canvas.strokeStyle = colours.grid;
+    canvas.lineWidth = 1;
+    canvas.beginPath();
+    canvas.moveTo(x, top + SIZES.clock);
+    canvas.lineTo(x, height);
+    canvas.stroke();
+    canvas.fillStyle = colours.dim;
+    canvas.textAlign = 'center';
+    canvas.fillText(lanes.model.timed ? tickText(at) : `#${at}`, Math.min(width - 20, Math.max(gutter + 14, x)), top + SIZES.clock / 2);
+  }
+  textFont(canvas, colours);
+}
+
+function tickText(ms: number): string {
+  return ms === 0 ? '0 s' : ms % 1000 === 0 && ms < 60_000 ? `${ms / 1000} s` : duration(ms);
+}
+
+/** Where each step begins, whether it failed, and, where there is room, how long it took. */
+function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
+  const { lanes, range, width, gutter, colours } = scene;
+  const { steps } = lanes;
+  const top = SIZES.minimap + SIZES.clock;
+  const middle = top + SIZES.flags / 2;
+  let free = -Infinity;
+  for (let i = Math.max(0, firstFrom(steps, range.from) - 1); i < steps.length; i++) {
+    const step = steps[i];
+    if (step === undefined || step.from > range.to) break;
+    const x = xIn(scene, step.from);
+    if (x < free) continue;
+    canvas.fillStyle = colours.line;
+    canvas.fillRect(x, top, 1, SIZES.flags);
+    canvas.fillStyle = colours.text;
+    canvas.textAlign = 'left';
+    const text = String(step.index);
+    const from = Math.max(gutter, x) + 4;
+    canvas.fillText(text, from, middle);
+    free = from + canvas.measureText(text).width + 6;
+    if (lanes.failed(step.index)) {
+      cross(canvas, colours.error, free - 1, middle - 3);
+      free += 10;
+    }
+    const next = steps[i + 1];
+    const taken = lanes.rangeOf(step.seq);
+    if (!lanes.model.timed || taken === undefined) continue;
+    const time = duration(taken.to - taken.from);
+    const end = Math.min(width, next === undefined ? xIn(scene, taken.to) : xIn(scene, next.from)) - 5;
+    textFont(canvas, colours, 10);
+    if (end - canvas.measureText(time).width > free + 4) {
+      canvas.fillStyle = colours.dim;
+      canvas.textAlign = 'right';
+      canvas.fillText(time, end, middle);
+    }
+    textFont(canvas, colours);
+  }
+}
+
+function firstFrom(steps: readonly { readonly from: number }[], from: number): number {
+  let low = 0;
+  let high = steps.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((steps[middle]?.from ?? Infinity) < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A line where the rollout stands now. */
+function held(canvas: CanvasRenderingContext2D, scene: Scene, height: number): void {
+  const hold = scene.lanes.model.holdsAt().at(-1);
+  if (hold === undefined) return;
+  const x = Math.round(xIn(scene, scene.lanes.at(hold.event)));
+  const top = SIZES.minimap + SIZES.clock;
+  canvas.fillStyle = scene.colours.held;
+  canvas.fillRect(x, top, 1, height - top);
+  canvas.beginPath();
+  canvas.moveTo(x - 4, top);
+  canvas.lineTo(x + 5, top);
+  canvas.lineTo(x + 0.5, top + 6);
+  canvas.fill();
+}
+
+function names(canvas: CanvasRenderingContext2D, { lanes, whole, gutter, colours }: Scene): void {
+  const wide = gutter > 40;
+  canvas.textAlign = 'left';
+  canvas.fillStyle = colours.dim;
+  if (wide && lanes.model.last > 0) canvas.fillText(lanes.model.timed ? `0 to ${duration(whole.to)}` : `${whole.to} events`, 12, SIZES.minimap / 2);
+  let y = LANES_TOP;
+  for (const lane of lanes.lanes) {
+    const middle = y + (lane.kind === 'tools' ? 9 : SIZES[lane.kind] / 2);
+    icon(canvas, colours, LANE_ICONS[lane.kind], wide ? 12 : 6, middle);
+    if (wide) canvas.fillText(lane.name.length > 11 ? `${lane.name.slice(0, 10)}…` : lane.name, 32, middle);
+    y += SIZES[lane.kind];
+  }
+}

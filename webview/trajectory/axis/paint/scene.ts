@@ -1,0 +1,77 @@
+/** What is drawn of the time axis, how large, in which colours. */
+import type { Item, Lane, Lanes } from '../lanes.ts';
+import { xOf, type Range } from '../scale.ts';
+
+export const SIZES = { minimap: 22, clock: 16, flags: 18, model: 22, tools: 34, agent: 22, world: 16, infra: 20 } as const;
+export const BAR = 12;
+export const INNER_BAR = 8;
+export const LEAST_BAR = 6;
+
+export interface Colours {
+  readonly text: string;
+  readonly dim: string;
+  readonly line: string;
+  /** Of the lines below the clock, under everything. */
+  readonly grid: string;
+  readonly background: string;
+  readonly model: string;
+  readonly tool: string;
+  readonly agent: string;
+  readonly error: string;
+  readonly world: string;
+  readonly infra: string;
+  readonly held: string;
+  readonly note: string;
+  readonly focus: string;
+  readonly selection: string;
+  readonly font: string;
+}
+
+export function readColours(element: Element): Colours {
+  const style = getComputedStyle(element);
+  const get = (name: string): string => style.getPropertyValue(name).trim() || 'transparent';
+  return {
+    text: get('--vscode-foreground'), dim: get('--axis-dim'), line: get('--vscode-panel-border'), grid: get('--axis-grid'), background: get('--vscode-editor-background'),
+    model: get('--bar-model'), tool: get('--bar-tool'), agent: get('--bar-agent'), error: get('--outcome-failed'), world: get('--vscode-gitDecoration-modifiedResourceForeground'),
+    infra: get('--outcome-infrastructure'), held: get('--outcome-held'), note: get('--vscode-charts-orange'), focus: get('--vscode-focusBorder'), selection: get('--vscode-list-inactiveSelectionBackground'), font: get('--vscode-font-family'),
+  };
+}
+
+/** A bookmark or a note, above the lanes. */
+export interface AxisMark {
+  readonly kind: 'bookmark' | 'note';
+  readonly seq: number;
+  readonly at: number;
+  readonly text: string;
+}
+
+export interface Scene {
+  readonly lanes: Lanes;
+  readonly marks: readonly AxisMark[];
+  readonly range: Range;
+  readonly whole: Range;
+  /** Of what is selected. */
+  readonly selected: Range | undefined;
+  readonly width: number;
+  /** Pixels left of the time, for the lanes' names. */
+  readonly gutter: number;
+  readonly colours: Colours;
+  /** For what goes on. */
+  readonly now: number;
+}
+
+export const LANES_TOP = SIZES.minimap + SIZES.clock + SIZES.flags;
+
+export function heightOf(lanes: readonly Lane[]): number {
+  return LANES_TOP + lanes.reduce((sum, lane) => sum + SIZES[lane.kind], 0) + 4;
+}
+
+export function xIn({ gutter, range, width }: Scene, value: number): number {
+  return gutter + xOf(value, range, width - gutter);
+}
+
+/** Left and right edge of an item as it is drawn. */
+export function edgesOf(scene: Scene, item: Item): { readonly from: number; readonly to: number } {
+  const from = xIn(scene, item.from);
+  return { from, to: Math.max(from + LEAST_BAR, xIn(scene, scene.lanes.endOf(item))) };
+}

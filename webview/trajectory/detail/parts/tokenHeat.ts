@@ -1,0 +1,44 @@
+/** How sure a model was of its tokens, as heights and heats. */
+
+/** −logprob at which a token is as hot as can be: it had a chance of one in ten. */
+export const HOT = 2.3;
+
+/** 0 where the model was sure, 1 where it was not at all; 0 where nothing tells. */
+export function heatOf(logprob: number | undefined): number {
+  return logprob === undefined || Number.isNaN(logprob) ? 0 : Math.min(1, Math.max(0, -logprob / HOT));
+}
+
+export interface Bin {
+  /** The hottest token of it. */
+  readonly index: number;
+  readonly heat: number;
+}
+
+/** At most `most` bins over all tokens, in order. */
+export function binsOf(logprobs: readonly number[], most: number): Bin[] {
+  const bins = Math.min(most, logprobs.length);
+  return Array.from({ length: bins }, (_, bin) => {
+    const from = Math.floor((bin * logprobs.length) / bins);
+    const to = Math.floor(((bin + 1) * logprobs.length) / bins);
+    let hottest = from;
+    for (let i = from + 1; i < to; i++) if (heatOf(logprobs[i]) > heatOf(logprobs[hottest])) hottest = i;
+    return { index: hottest, heat: heatOf(logprobs[hottest]) };
+  });
+}
+
+export interface LogprobSummary {
+  readonly mean: number;
+  readonly lowest: number;
+}
+
+/** undefined where there are none. */
+export function summaryOf(logprobs: readonly number[]): LogprobSummary | undefined {
+  if (logprobs.length === 0) return undefined;
+  let sum = 0;
+  let lowest = Infinity;
+  for (const value of logprobs) {
+    sum += value;
+    lowest = Math.min(lowest, value);
+  }
+  return { mean: sum / logprobs.length, lowest };
+}

@@ -1,0 +1,85 @@
+/** Changed rows and files of a world put in order: by table, each with the columns it needs. */
+import { isJsonObject, isSameJson, type Json } from '../../../../src/common/json.ts';
+import type { Change } from '../../../../src/trace/schema.ts';
+import { valueText } from '../../../../src/trace/text/values.ts';
+
+export type WorldChange = Pick<Change, 'table' | 'file' | 'key' | 'op' | 'before' | 'after'>;
+
+export interface WorldGroup {
+  readonly name: string;
+  readonly rows: readonly WorldChange[];
+  /** Members of its rows; what changed somewhere comes first. None where the rows are no records. */
+  readonly columns: readonly string[];
+  /** `1 changed, 2 added`. */
+  readonly counts: string;
+}
+
+export interface CellText {
+  readonly old?: string;
+  readonly now?: string;
+  readonly changed: boolean;
+}
+
+const CELL_CHARS = 200;
+/** Rows that are looked at for the names and widths of columns. */
+const LOOKED_AT = 2_000;
+const WIDEST = 30;
+
+export function groupsOf(changes: readonly WorldChange[]): WorldGroup[] {
+  const groups = Map.groupBy(changes, (change) => change.table ?? change.file ?? 'world');
+  return [...groups].map(([name, rows]) => ({ name, rows, columns: columnsOf(rows.slice(0, LOOKED_AT)), counts: countText(rows) }));
+}
+
+function columnsOf(rows: readonly WorldChange[]): string[] {
+  const all = new Set(rows.flatMap((row) => [...membersOf(row.before), ...membersOf(row.after)]));
+  const changed = new Set(rows.flatMap((row) => (row.op === 'update' ? [...all].filter((name) => !isSameJson(memberOf(row.before, name), memberOf(row.after, name))) : [])));
+  return [...changed, ...[...all].filter((name) => !changed.has(name))];
+}
+
+/** What stands in a column, or in the only one where there are no columns. */
+export function cellOf(row: WorldChange, column: string | undefined): CellText {
+  const [before, after] = column === undefined ? [row.before, row.after] : [memberOf(row.before, column), memberOf(row.after, column)];
+  const old = before === undefined ? undefined : short(before);
+  const now = after === undefined ? undefined : short(after);
+  if (row.op !== 'update' || isSameJson(before, after)) return { changed: false, now: now ?? old ?? '' };
+  return { changed: true, ...(old === undefined ? {} : { old }), ...(now === undefined ? {} : { now }) };
+}
+
+export function keyText(row: WorldChange): string {
+  return short(row.key);
+}
+
+/** Widths of the key and of each column in characters, as wide as what stands in them. */
+export function widthsOf({ rows, columns }: WorldGroup): number[] {
+  const looked = rows.slice(0, LOOKED_AT);
+  const width = (texts: readonly number[]): number => Math.min(WIDEST, Math.max(4, ...texts));
+  const cells = columns.length === 0 ? [undefined] : columns;
+  return [
+    width(looked.map((row) => keyText(row).length + 2)),
+    ...cells.map((column) => width([column?.length ?? 5, ...looked.map((row) => {
+      const { old, now, changed } = cellOf(row, column);
+      return changed ? (old?.length ?? 0) + (now?.length ?? 0) + 3 : (now?.length ?? 0);
+    })])),
+  ];
+}
+
+function membersOf(value: Json | undefined): string[] {
+  return value !== undefined && isJsonObject(value) ? Object.keys(value) : [];
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return value !== undefined && isJsonObject(value) ? value[name] : undefined;
+}
+
+function short(value: Json): string {
+  const text = valueText(value);
+  return text.length > CELL_CHARS ? `${text.slice(0, CELL_CHARS)}…` : text;
+}
+
+function countText(rows: readonly WorldChange[]): string {
+  const words: Readonly<Record<Change['op'], string>> = { insert: 'added', update: 'changed', delete: 'removed' };
+  return (['update', 'insert', 'delete'] as const).flatMap((op) => {
+    const count = rows.filter((row) => row.op === op).length;
+    return count === 0 ? [] : [`${count} ${words[op]}`];
+  }).join(', ');
+}
