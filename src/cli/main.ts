@@ -21,6 +21,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stop.abort(signal);
   });
 }
+// An editor that started it asks it to end by closing their channel: on Windows a signal would end it in mid-sentence.
+if ('connected' in process && !process.connected) stop.abort('disconnect');
+if (process.connected) {
+  process.once('disconnect', () => stop.abort('disconnect'));
+  process.channel?.unref();
+}
 // A reader that went away (`rollout show … | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);

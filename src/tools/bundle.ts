@@ -3,7 +3,9 @@ import path from 'node:path';
 import type { BuildFailure, Message, Plugin } from 'esbuild';
 import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
-import { NO_SOURCE, productModules } from './productModules.ts';
+import { productModules, ZOD_INPUT } from './productModules.ts';
+import { NO_SOURCE } from './zodFiles.ts';
+import { zodInOne } from './zodInOne.ts';
 
 /** A user's module as one ES module, with what it needs inside. */
 export interface Bundle {
@@ -28,6 +30,8 @@ export interface BundleProblem {
 const OUT = 'bundle-';
 /** CommonJS packages inside an ES module still call `require` for Node's own modules. */
 const REQUIRE = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+/** Where zod comes to stand. */
+const ZOD_HERE = '/*! zod */';
 
 /**
  * Bundles a user's TypeScript or JavaScript module. The same files give the same bytes on every machine.
@@ -95,13 +99,16 @@ function flush(all: readonly Waiting[]): void {
 /** One bundle for each path, in their order. Rejects with what esbuild says. */
 async function bundle(paths: readonly string[], root: string): Promise<Bundle[]> {
   // Loaded at first use: it starts a process of its own.
-  const { build } = await import('esbuild');
+  const [{ build }, zod] = await Promise.all([import('esbuild'), zodInOne()]);
+  // Lines are kept free for zod, and filled where it is used: so the maps are right with and without it.
+  const free = `${ZOD_HERE}${'\n'.repeat(zod.script.split('\n').length)}`;
   const result = await build({
     absWorkingDir: root,
     entryPoints: paths.map((path, index) => ({ in: path, out: `${OUT}${index}` })),
     outdir: root,
     outExtension: { '.js': '.mjs' },
     write: false,
+    metafile: true,
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -112,16 +119,19 @@ async function bundle(paths: readonly string[], root: string): Promise<Bundle[]>
     legalComments: 'none',
     charset: 'utf8',
     loader: { '.sql': 'text', '.txt': 'text', '.md': 'text' },
-    banner: { js: REQUIRE },
+    banner: { js: `${REQUIRE}\n${free}` },
     plugins: [productModules(), libraries(root)],
     logLevel: 'silent',
   });
   const outputs = new Map(result.outputFiles.map((output) => [path.basename(output.path), output.contents]));
   return paths.map((entry, index) => {
     const file = relativeTo(root, entry);
-    const code = outputs.get(`${OUT}${index}.mjs`);
-    const map = outputs.get(`${OUT}${index}.mjs.map`);
-    if (code === undefined || map === undefined) throw new StudioError('internal', `esbuild gave no output for ${file}.`);
+    const name = `${OUT}${index}.mjs`;
+    const built = outputs.get(name);
+    const map = outputs.get(`${name}.map`);
+    if (built === undefined || map === undefined) throw new StudioError('internal', `esbuild gave no output for ${file}.`);
+    const usesZod = (result.metafile.outputs[name]?.inputs[ZOD_INPUT]?.bytesInOutput ?? 0) > 0;
+    const code = Buffer.from(Buffer.from(built).toString('utf8').replace(free, () => (usesZod ? `${zod.script}\n` : '\n'.repeat(free.length - ZOD_HERE.length))));
     return { file, code, map, bundleSha: sha256Hex(code), mapSha: sha256Hex(map) };
   });
 }

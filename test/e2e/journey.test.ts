@@ -1,133 +1,161 @@
 /** The first quarter of an hour of a new user, in a real VS Code with the extension installed. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import type { Api } from '../../src/protocol/api.ts';
 import type { Place } from '../../src/trace/schema.ts';
 import { until } from './support/poll.ts';
-import { BatchPage, TrajectoryPage } from './support/rolloutPages.ts';
 import { apiOf, attemptsOf, emptyFolder, SAMPLE_ATTEMPTS, SAMPLE_TASKS } from './support/sample.ts';
-import { Steps } from './support/steps.ts';
-import { VsCode } from './support/vscode.ts';
+import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 90_000;
 
 describe('a new user', { timeout: 600_000 }, () => {
   const folder = emptyFolder();
-  let code: VsCode;
-  let batch: BatchPage;
-  let trajectory: TrajectoryPage;
+  /** The attempt that was opened before it ended. */
+  let underWay = '';
   let thrownAt: Place = { file: '', line: 1, column: 1 };
-  const story = new Steps('journey');
-  before(async () => {
-    code = await VsCode.start({ workspaceFolder: folder });
-    batch = new BatchPage(code.workbench);
-    trajectory = new TrajectoryPage(code.workbench);
-  });
-  after(async () => {
-    await code.close(story.failed);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-  });
+  const story = new Story('journey', folder);
 
   story.step('gets a workspace that runs, without a question', async () => {
-    await code.workbench.command('Rollout: Create Sample Workspace');
+    await story.code.workbench.command('Rollout: Create Sample Workspace');
     await until(() => existsSync(path.join(folder, 'batches', 'desk.batch.yaml')) && existsSync(path.join(folder, 'tools', 'loans.ts')), PATIENCE_MS, 'the sample');
+    // Two at a time: most are still to come when one pauses, also where the window is slow.
+    const file = path.join(folder, 'batches', 'desk.batch.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('attempts: 8', 'attempts: 8\nconcurrency: 2'));
   });
 
   story.step('launches it with three answers', async () => {
-    const { workbench } = code;
+    const { workbench } = story.code;
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
     await workbench.picks.filter({ hasText: `All ${SAMPLE_TASKS}` }).first().click({ timeout: PATIENCE_MS });
     await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
-    await batch.shown();
-    assert.match(await batch.heading.innerText(), /desk/);
+    await story.batch.shown();
+    assert.match(await story.batch.heading.innerText(), /desk/);
   });
 
   story.step('sees the grid fill', async () => {
     // Cells that were seen on their way, and what became of the same ones.
     const early = await until(async () => {
-      const cells = await batch.cells();
+      const cells = await story.batch.cells();
       return cells.some((cell) => cell.state === 'running') && cells.some((cell) => cell.state === 'queued' || cell.state === 'running') ? cells : undefined;
     }, PATIENCE_MS, 'a running attempt');
     const underWay = early.filter((cell) => cell.state === 'queued' || cell.state === 'running');
     await until(async () => {
-      const now = await batch.cells();
+      const now = await story.batch.cells();
       return underWay.some(({ task, attempt }) => now.some((cell) => cell.task === task && cell.attempt === attempt && /passed|failed/.test(cell.state)));
     }, PATIENCE_MS, 'an attempt that ends while one looks');
-    await batch.progress.filter({ hasText: new RegExp(`\\d+/${SAMPLE_TASKS * SAMPLE_ATTEMPTS}`) }).waitFor();
+    await story.batch.progress.filter({ hasText: new RegExp(`\\d+/${SAMPLE_TASKS * SAMPLE_ATTEMPTS}`) }).waitFor();
   });
 
-  story.step('opens a running attempt by keyboard', async () => {
-    const cells = await batch.cells();
+  story.step('pauses it, and opens an attempt that is under way by keyboard', async () => {
+    const { batch, trajectory } = story;
+    const api = await apiOf(story.code.server.store);
+    const id = (await api.batches()).batches[0]?.batch ?? '';
+    await until(async () => (await attemptsOf(api, id)).some((one) => one.state === 'running' && one.progress.steps >= 2), PATIENCE_MS, 'an attempt with steps behind it');
+    await batch.button(/^Pause/).click();
+    await until(async () => (await api.batch(id)).state === 'paused', PATIENCE_MS, 'the pause');
+    // What was running stands at its next gate, with steps behind it and steps to come.
+    const row = await until(async () => (await attemptsOf(api, id)).filter((one) => one.state === 'held').sort((x, y) => y.progress.steps - x.progress.steps)[0], PATIENCE_MS, 'an attempt that is held');
+    underWay = row.rollout;
+    const cells = await until(async () => {
+      const now = await batch.cells();
+      return now.some((cell) => cell.task === row.task && cell.attempt === row.attempt && cell.state.startsWith('held')) ? now : undefined;
+    }, PATIENCE_MS, 'the cell of it');
     const tasks = [...new Set(cells.map((cell) => cell.task))];
-    const target = cells.findLast((cell) => cell.state === 'running') ?? cells.at(-1);
-    assert.ok(target !== undefined);
-    await batch.openCell(tasks.indexOf(target.task), target.attempt);
+    await batch.openCell(tasks.indexOf(row.task), row.attempt);
     await trajectory.shown();
-    assert.equal((await trajectory.heading.innerText()).trim(), target.task);
+    assert.equal((await trajectory.heading.innerText()).trim(), row.task);
   });
 
-  story.step('steps by keyboard', async () => {
+  story.step('steps through it by keyboard, into steps and out of them', async () => {
+    const { trajectory } = story;
     await trajectory.steps.focus();
     const first = await trajectory.move('Home', (at) => at === 1);
     const second = await trajectory.move('j', (at) => at === first + 1);
     await trajectory.move('k', (at) => at === first);
-    // Whole steps: past what was said before the first of them.
-    const step = await trajectory.move('Shift+J', (at) => at > second);
-    const next = await trajectory.move('Shift+J', (at) => at > step);
-    await trajectory.move('Shift+K', (at) => at === step && at < next);
+    // A whole step: past what was said before the first of them.
+    const step = await trajectory.move('Shift+J', (at) => at >= second);
+    // A step that is folded is unfolded first.
+    await until(async () => {
+      if ((await trajectory.position()).at > step) return true;
+      await trajectory.press('l');
+      return false;
+    }, PATIENCE_MS, 'what is inside of the step');
+    await until(async () => {
+      if ((await trajectory.position()).at === step) return true;
+      await trajectory.press('h');
+      return false;
+    }, PATIENCE_MS, 'the way out of the step');
     await trajectory.move('End', (at, of) => at === of);
   });
 
-  story.step('sees what a tool was called with and what it gave', async () => {
+  story.step('follows it as it goes on', async () => {
+    const { trajectory } = story;
+    const api = await apiOf(story.code.server.store);
+    const held = (await api.rollout(underWay)).row;
+    assert.equal(held.state, 'held', 'it has not ended meanwhile');
     await trajectory.move('Home', (at) => at === 1);
+    await trajectory.move('.', (at, of) => at === of);
+    const last = await trajectory.selected.first().innerText();
+    await story.code.workbench.command('Rollout: Resume');
+    await until(async () => (await api.rollout(underWay)).row.last > held.last + 1, PATIENCE_MS, 'its next step');
     await until(async () => {
-      if (await trajectory.region('Arguments').isVisible()) return true;
-      const { at } = await trajectory.position();
-      await trajectory.move('j', (now) => now > at);
+      const { at, of } = await trajectory.position();
+      return at === of && (await trajectory.selected.first().innerText()) !== last;
+    }, PATIENCE_MS, 'the page at what came since');
+  });
+
+  story.step('sees what a tool was called with and what it gave', async () => {
+    await story.trajectory.steps.focus();
+    await story.trajectory.move('Home', (at) => at === 1);
+    await until(async () => {
+      if (await story.trajectory.region('Arguments').isVisible()) return true;
+      const { at } = await story.trajectory.position();
+      await story.trajectory.move('j', (now) => now > at);
       return false;
     }, PATIENCE_MS, 'a tool call');
-    await trajectory.region('Arguments').filter({ hasText: /\w/ }).waitFor();
-    await trajectory.region('Result').filter({ hasText: /\w/ }).waitFor({ timeout: PATIENCE_MS });
+    await story.trajectory.region('Arguments').filter({ hasText: /\w/ }).waitFor();
+    await story.trajectory.region('Result').filter({ hasText: /\w/ }).waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('opens a trajectory with an error by its reference', async () => {
-    const api = await apiOf(code.server.store);
+    const api = await apiOf(story.code.server.store);
     const [row] = (await api.batches()).batches;
     assert.ok(row !== undefined);
-    await until(async () => (await api.batch(row.batch)).state === 'ended', 300_000, 'the end of the batch');
-    const refused = await firstRefusal(api, row.batch);
-    await code.workbench.command('Rollout: Open Trajectory…');
-    await code.workbench.input.fill(refused.rollout);
-    await code.workbench.pick(new RegExp(`Open ${refused.rollout}`));
-    await until(async () => (await trajectory.heading.innerText()).trim() === refused.task, PATIENCE_MS, 'its page');
-    await trajectory.shown();
+    const refused = await until(() => firstRefusal(api, row.batch), 300_000, 'a tool that refuses');
+    await story.code.workbench.command('Rollout: Open Trajectory…');
+    await story.code.workbench.input.fill(refused.rollout);
+    await story.code.workbench.pick(new RegExp(`Open ${refused.rollout}`));
+    await until(async () => (await story.trajectory.heading.innerText()).trim() === refused.task, PATIENCE_MS, 'its page');
+    await story.trajectory.shown();
     thrownAt = refused.place;
   });
 
   story.step('goes to the error, and from there to the tool’s source line', async () => {
-    await trajectory.steps.focus();
-    await trajectory.press('e');
-    await trajectory.source.waitFor();
-    assert.equal(await trajectory.source.getAttribute('aria-label'), `Open ${thrownAt.file}:${thrownAt.line}`);
-    await trajectory.source.focus();
-    await trajectory.press('Enter');
-    await code.workbench.tab(path.basename(thrownAt.file)).waitFor();
-    await code.workbench.atLine(thrownAt.line).waitFor();
+    await story.trajectory.steps.focus();
+    await story.trajectory.press('e');
+    await story.trajectory.source.waitFor();
+    assert.equal(await story.trajectory.source.getAttribute('aria-label'), `Open ${thrownAt.file}:${thrownAt.line}`);
+    await story.trajectory.source.focus();
+    await story.trajectory.press('Enter');
+    await story.code.workbench.tab(path.basename(thrownAt.file)).waitFor();
+    await story.code.workbench.atLine(thrownAt.line).waitFor();
     assert.match(readFileSync(path.join(folder, thrownAt.file), 'utf8').split('\n')[thrownAt.line - 1] ?? '', /throw|Error|refuse/);
   });
 
   story.step('saw no error anywhere', async () => {
-    assert.deepEqual(code.consoleErrors(), []);
-    assert.equal(await code.workbench.toast(/error|unforeseen/i).isVisible(), false);
+    assert.deepEqual(story.code.consoleErrors(), []);
+    assert.equal(await story.code.workbench.toast(/error|unforeseen/i).isVisible(), false);
   });
 });
 
-/** An attempt with a call that a tool refused by throwing. */
-async function firstRefusal(api: Api, batch: string): Promise<{ readonly rollout: string; readonly task: string; readonly place: Place }> {
-  for (const { rollout, task } of await attemptsOf(api, batch)) {
+/** An attempt that has ended, with a call that a tool refused by throwing. */
+async function firstRefusal(api: Api, batch: string): Promise<{ readonly rollout: string; readonly task: string; readonly place: Place } | undefined> {
+  for (const { rollout, task, state } of await attemptsOf(api, batch)) {
+    if (state !== 'ended') continue;
     for await (const events of api.allEvents(rollout)) {
       for (const event of events) {
         const place = event.kind === 'tool.end' ? event.data.error?.place : undefined;
@@ -135,5 +163,5 @@ async function firstRefusal(api: Api, batch: string): Promise<{ readonly rollout
       }
     }
   }
-  throw new Error('no tool of this batch threw anything');
+  return undefined;
 }

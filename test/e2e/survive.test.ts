@@ -1,12 +1,9 @@
 /** What may go wrong in mid-batch: the window is reloaded, the server is killed, the user stops it. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { until } from './support/poll.ts';
-import { BatchPage } from './support/rolloutPages.ts';
 import { apiOf, attemptsOf, sampleFolder, SAMPLE_ATTEMPTS, SAMPLE_TASKS } from './support/sample.ts';
-import { Steps } from './support/steps.ts';
-import { VsCode } from './support/vscode.ts';
+import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 120_000;
 const ALL = SAMPLE_TASKS * SAMPLE_ATTEMPTS;
@@ -14,38 +11,27 @@ const ALL = SAMPLE_TASKS * SAMPLE_ATTEMPTS;
 describe('in mid-batch', { timeout: 900_000 }, () => {
   // About 400 calls of the model, four at a time: time enough for all that happens here.
   const folder = sampleFolder('latency_ms=500&slots=4');
-  let code: VsCode;
-  let page: BatchPage;
   let batch = '';
-  const story = new Steps('survive');
-
-  before(async () => {
-    code = await VsCode.start({ workspaceFolder: folder });
-    page = new BatchPage(code.workbench);
-  });
-  after(async () => {
-    await code.close(story.failed);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-  });
+  const story = new Story('survive', folder);
 
   /** Launches the sample's batch from the palette: by three answers, or as the last time. */
   async function launch(how: 'anew' | 'as last time'): Promise<string> {
-    const { workbench } = code;
-    const before = code.server.rolloutServer === undefined ? [] : (await (await apiOf(code.server.store)).batches()).batches.map((row) => row.batch);
+    const { workbench } = story.code;
+    const before = story.code.server.rolloutServer === undefined ? [] : (await (await apiOf(story.code.server.store)).batches()).batches.map((row) => row.batch);
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
     await workbench.picks.filter({ hasText: how === 'anew' ? `All ${SAMPLE_TASKS}` : 'Same as last time' }).first().click({ timeout: PATIENCE_MS });
     if (how === 'anew') await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
     return until(async () => {
-      if (code.server.rolloutServer === undefined) return undefined;
-      const rows = (await (await apiOf(code.server.store)).batches()).batches;
+      if (story.code.server.rolloutServer === undefined) return undefined;
+      const rows = (await (await apiOf(story.code.server.store)).batches()).batches;
       return rows.find((row) => !before.includes(row.batch))?.batch;
     }, PATIENCE_MS, 'the batch');
   }
 
   /** Settled attempts as the page tells them. */
   async function settled(): Promise<number | undefined> {
-    const text = await page.progress.innerText({ timeout: PATIENCE_MS });
+    const text = await story.batch.progress.innerText({ timeout: PATIENCE_MS });
     const done = new RegExp(`(\\d+)\\s*/\\s*${ALL}`).exec(text)?.[1];
     return done === undefined ? undefined : Number(done);
   }
@@ -59,57 +45,57 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
 
   story.step('a reload of the window brings the page back, with nothing lost or doubled', async () => {
     batch = await launch('anew');
-    await page.shown();
+    await story.batch.shown();
     const reached = await settledBeyond(0);
-    await code.reload();
-    await page.shown();
+    await story.code.reload();
+    await story.batch.shown();
     await settledBeyond(reached);
-    const row = await (await apiOf(code.server.store)).batch(batch);
+    const row = await (await apiOf(story.code.server.store)).batch(batch);
     assert.equal(row.state, 'running', 'the batch is still under way');
     assert.equal(Object.values(row.counts).reduce((sum, count) => sum + count, 0), ALL);
   });
 
   story.step('a killed server is told once; started again, the view goes on and the batch ends', async () => {
-    const server = code.server.rolloutServer;
+    const server = story.code.server.rolloutServer;
     assert.ok(server !== undefined);
     const reached = (await settled()) ?? 0;
     process.kill(server.pid, 'SIGKILL');
     const message = /The rollout server stopped/;
-    await code.workbench.toast(message).waitFor({ timeout: PATIENCE_MS });
-    await page.frame.getByText(message).first().waitFor();
-    assert.equal(await code.page.locator('.notifications-toasts .notification-list-item').filter({ hasText: /rollout server/i }).count(), 1, 'one message');
-    await code.workbench.toastButton(message, 'Start Again');
-    await until(() => code.server.rolloutServer?.pid !== server.pid, PATIENCE_MS, 'another server');
+    await story.code.workbench.toast(message).waitFor({ timeout: PATIENCE_MS });
+    await story.batch.frame.getByText(message).first().waitFor();
+    assert.equal(await story.code.page.locator('.notifications-toasts .notification-list-item').filter({ hasText: /rollout server/i }).count(), 1, 'one message');
+    await story.code.workbench.toastButton(message, 'Start Again');
+    await until(() => story.code.server.rolloutServer?.pid !== server.pid, PATIENCE_MS, 'another server');
     await settledBeyond(reached);
-    const api = await apiOf(code.server.store);
+    const api = await apiOf(story.code.server.store);
     await until(async () => (await api.batch(batch)).state === 'ended', 300_000, 'the end of the batch');
 
     const attempts = await attemptsOf(api, batch);
     assert.equal(attempts.length, ALL);
     assert.equal(new Set(attempts.map((row) => `${row.task}/${row.attempt}`)).size, ALL, 'every attempt once');
     assert.deepEqual([...new Set(attempts.map((row) => row.progress.status))], ['done'], 'no attempt was lost to the restart');
-    await page.progress.filter({ hasText: new RegExp(`${ALL}\\s*/\\s*${ALL}`) }).waitFor({ timeout: PATIENCE_MS });
-    const cells = (await page.cells()).map((cell) => `${cell.task}/${cell.attempt}`);
+    await story.batch.progress.filter({ hasText: new RegExp(`${ALL}\\s*/\\s*${ALL}`) }).waitFor({ timeout: PATIENCE_MS });
+    const cells = (await story.batch.cells()).map((cell) => `${cell.task}/${cell.attempt}`);
     assert.equal(new Set(cells).size, cells.length, 'no cell twice');
   });
 
   story.step('Stop asks first', async () => {
     const second = await launch('as last time');
-    await page.shown();
+    await story.batch.shown();
     await settledBeyond(0);
-    const api = await apiOf(code.server.store);
-    await page.button('Stop').click();
-    const question = code.workbench.dialog(/stop/i);
+    const api = await apiOf(story.code.server.store);
+    await story.batch.button('Stop').click();
+    const question = story.code.workbench.dialog(/stop/i);
     await question.waitFor();
     await question.getByRole('button', { name: 'Cancel' }).click();
     assert.equal((await api.batch(second)).state, 'running', 'nothing happens without a yes');
-    await page.button('Stop').click();
+    await story.batch.button('Stop').click();
     await question.getByRole('button', { name: /^Stop/ }).click();
     const row = await until(async () => {
       const now = await api.batch(second);
       return now.state === 'ended' ? now : undefined;
     }, PATIENCE_MS, 'the stop');
     assert.ok(row.counts.cancelled > 0, JSON.stringify(row.counts));
-    assert.deepEqual(code.consoleErrors(), []);
+    assert.deepEqual(story.code.consoleErrors(), []);
   });
 });

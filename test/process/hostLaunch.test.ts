@@ -152,6 +152,37 @@ describe('a launch', () => {
   });
 });
 
+describe('a launch that is cancelled', () => {
+  test('while its tasks are sent leaves no batch that waits for the rest of them', async () => {
+    const connection = await connect({ store: bench.store });
+    const known = new Set((await connection.api.batches()).batches.map((row) => row.batch));
+    const file = path.join(folder, 'batches', 'long.batch.yaml');
+    const lines = Array.from({ length: 8_000 }, (_, index) => JSON.stringify({ id: `t${index}`, question: `Renew ${'x'.repeat(500)}?`, answer: 'x' }));
+    writeFileSync(path.join(folder, 'data', 'long.jsonl'), `${lines.join('\n')}\n`);
+    writeFileSync(file, readFileSync(batchFile, 'utf8').replace('tasks.jsonl', 'long.jsonl').replace(', limit: 1', ''));
+    const stop = new AbortController();
+    const launching = failureOf(runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, signal: stop.signal }));
+    const begun = await until(async () => (await connection.api.batches()).batches.find((row) => !known.has(row.batch) && row.tasks > 0));
+    assert.equal(begun.state, 'open', 'it is cancelled while tasks are missing');
+    stop.abort();
+    assert.ok(StudioError.is(await launching, 'cancelled'));
+    const left = await until(async () => {
+      const row = await connection.api.batch(begun.batch);
+      return row.state === 'ended' ? row : undefined;
+    });
+    assert.ok(left.tasks < lines.length && left.counts.cancelled > 0, JSON.stringify(left.counts));
+  });
+});
+
+async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (const end = performance.now() + 60_000; performance.now() < end; ) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return assert.fail('it did not come about');
+}
+
 async function ended(connection: Connection, batch: string): Promise<void> {
   for (const until = performance.now() + 120_000; performance.now() < until; ) {
     if ((await connection.api.batch(batch)).state === 'ended') return;
@@ -168,8 +199,16 @@ describe('the command as a process', () => {
   test('ends when it is cancelled', async () => {
     const stop = new AbortController();
     const script = bench.path('slow.mjs');
-    writeFileSync(script, 'process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
+    writeFileSync(script, 'process.once("disconnect", () => process.exit(1)); process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
     const running = cli({ file: script }).json(['x'], { cwd: folder, signal: stop.signal, onProgress: (line) => line === 'begun' && stop.abort() });
+    assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
+  });
+
+  test('ends when it does not listen, too', async () => {
+    const stop = new AbortController();
+    const script = bench.path('deaf.mjs');
+    writeFileSync(script, 'process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
+    const running = cli({ file: script, patienceMs: 200 }).json(['x'], { cwd: folder, signal: stop.signal, onProgress: (line) => line === 'begun' && stop.abort() });
     assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
   });
 

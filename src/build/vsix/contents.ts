@@ -10,7 +10,7 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
   // Pictures of the README are for its readers on the web: an installed README shows none.
   /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
   /^src\/tools\/sdk\.ts$/,
-  /^dist\/node_modules\/zod\/(?:[\w-]+\/)*(LICENSE|package\.json|[\w-]+\.(js|d\.ts))$/,
+  /^dist\/node_modules\/zod\/(?:[\w-]+\/)*(LICENSE|package\.json|inOne\.json|[\w-]+\.(js|d\.ts))$/,
   /^dist\/node_modules\/esbuild\/(package\.json|LICENSE\.md|esbuild\.wasm|wasm_exec(_node)?\.js|bin\/esbuild|lib\/main\.js)$/,
 ];
 /** What it must hold to work. */
@@ -18,7 +18,7 @@ export const VSIX_REQUIRED: readonly string[] = [
   'package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'src/tools/sdk.ts', 'media/sample/gitignore',
   'dist/extension.cjs', 'dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs',
   'dist/webview/page.js', 'dist/webview/page.css', 'dist/webview/codicon.ttf',
-  'dist/node_modules/zod/index.js', 'dist/node_modules/zod/inOne.js', 'dist/node_modules/zod/package.json', 'dist/node_modules/esbuild/esbuild.wasm', 'dist/node_modules/esbuild/lib/main.js',
+  'dist/node_modules/zod/index.js', 'dist/node_modules/zod/inOne.json', 'dist/node_modules/zod/package.json', 'dist/node_modules/esbuild/esbuild.wasm', 'dist/node_modules/esbuild/lib/main.js',
 ];
 /** What one downloads. */
 export const VSIX_LARGEST_BYTES = 8 * 1024 * 1024;

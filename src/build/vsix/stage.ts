@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { buildZodInOne, ZOD_IN_ONE } from '../../tools/productModules.ts';
+import { buildZodInOne, ZOD_IN_ONE } from '../../tools/zodInOne.ts';
 import { VSIX_ALLOWED } from './contents.ts';
 
 const record = z.record(z.string(), z.unknown());
@@ -13,7 +13,7 @@ const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'dist', 'media', 'src/to
 const MODULES = 'dist/node_modules';
 /** zod's languages but English, its sources for other module systems, and what only bundlers of zod itself need. */
 const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
-const ESBUILD_FILES = ['LICENSE.md', 'esbuild.wasm', 'wasm_exec.js', 'wasm_exec_node.js', 'bin/esbuild'];
+const ESBUILD_FILES = ['LICENSE.md', 'esbuild.wasm', 'wasm_exec.js', 'wasm_exec_node.js'];
 
 /** Makes `stage` anew from the project in `root`. */
 export async function stageVsix(root: string, stage: string): Promise<void> {
@@ -26,7 +26,7 @@ export async function stageVsix(root: string, stage: string): Promise<void> {
   write(stage, '.vscodeignore', '# Nothing: everything here goes into the .vsix.\n');
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
-  write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, await buildZodInOne());
+  write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, JSON.stringify(await buildZodInOne()));
   stageEsbuild(path.join(root, 'node_modules', 'esbuild-wasm'), stage);
 }
 
@@ -65,10 +65,12 @@ function stageEsbuild(from: string, stage: string): void {
   main = replaceOnce(main, 'return ["node", [path2.join(__dirname, "..", "bin", "esbuild")]];', 'return [process.execPath, [path2.join(__dirname, "..", "bin", "esbuild")]];');
   main = replaceOnce(main, 'stdio: ["pipe", "pipe", "inherit"],\n    cwd: defaultWD\n', 'stdio: ["pipe", "pipe", "inherit"],\n    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },\n    cwd: defaultWD\n');
   write(stage, `${to}/lib/main.js`, main);
+  // It runs for a moment only: V8 takes longer to make this much code fast than the code then saves.
+  write(stage, `${to}/bin/esbuild`, replaceOnce(readFileSync(path.join(from, 'bin', 'esbuild'), 'utf8'), "const module_ = require('module');", "require('v8').setFlagsFromString('--liftoff-only');\nconst module_ = require('module');"));
 }
 
 function replaceOnce(text: string, what: string, by: string): string {
-  if (text.split(what).length !== 2) throw new Error(`esbuild-wasm has changed: its lib/main.js does not hold exactly once: ${what}`);
+  if (text.split(what).length !== 2) throw new Error(`esbuild-wasm has changed: a file of it does not hold exactly once: ${what}`);
   return text.replace(what, () => by);
 }
 

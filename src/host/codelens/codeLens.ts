@@ -2,11 +2,13 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { basename } from '../../config/paths.ts';
+import { BatchOrigins } from '../batches/origins.ts';
 import type { BatchIndex, IndexedBatch } from '../files/batchIndex.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
+import type { LaunchMemory } from '../launch/memory.ts';
 import type { RegisterCommand, Services } from '../services.ts';
-import { lastText, NBSP, newestOf, usedByText } from './lensText.ts';
+import { lastText, NBSP, usedByText } from './lensText.ts';
 
 /** With several batch files to choose from, these ask. Not in the manifest: only lenses name them. */
 const LAUNCH_ONE = 'rollout.lens.launchOne';
@@ -18,17 +20,18 @@ const BATCHES = { pattern: '**/*.batch.{yaml,yml,json}' };
 const AGENTS = { pattern: '**/*.agent.{yaml,yml,json}' };
 const DATASETS = { pattern: '**/*.{jsonl,ndjson}' };
 
-export function registerCodeLens(services: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
+export function registerCodeLens(services: Services, register: RegisterCommand, { files, memory }: { readonly files: StudioFiles; readonly memory: LaunchMemory }): vscode.Disposable {
   const { index } = files;
+  const origins = new BatchOrigins(memory, services.server);
   const changed = new vscode.EventEmitter<void>();
-  const provider = (lenses: (document: vscode.TextDocument) => Promise<vscode.CodeLens[]> | vscode.CodeLens[]): vscode.CodeLensProvider => ({
+  const provider = (lenses: (document: vscode.TextDocument) => Promise<vscode.CodeLens[]>): vscode.CodeLensProvider => ({
     onDidChangeCodeLenses: changed.event,
-    // In Restricted Mode nothing runs, so nothing is offered.
-    provideCodeLenses: (document) => (vscode.workspace.isTrusted ? lenses(document) : []),
+    // In Restricted Mode nothing runs, nor of a file that is on no disk: so nothing is offered.
+    provideCodeLenses: (document) => (vscode.workspace.isTrusted && document.uri.scheme === 'file' ? lenses(document) : []),
   });
   return vscode.Disposable.from(
     changed,
-    vscode.languages.registerCodeLensProvider(BATCHES, provider((document) => batchLenses(services, document))),
+    vscode.languages.registerCodeLensProvider(BATCHES, provider((document) => batchLenses(services, origins, document))),
     vscode.languages.registerCodeLensProvider(AGENTS, provider((document) => agentLenses(index, document))),
     vscode.languages.registerCodeLensProvider(DATASETS, provider((document) => datasetLenses(index, document))),
     services.batches.rows.changed(() => changed.fire()),
@@ -66,8 +69,8 @@ function watchWhileShown({ batches }: Services): vscode.Disposable {
   );
 }
 
-function batchLenses({ batches }: Services, { uri }: vscode.TextDocument): vscode.CodeLens[] {
-  const last = newestOf(batches.rows.value, basename(uri.path));
+async function batchLenses({ batches }: Services, origins: BatchOrigins, { uri }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+  const last = await origins.newestOf(batches.rows.value, pathOf(uri));
   return [
     lens(0, `$(play)${NBSP}Launch…`, 'rollout.launchBatch', uri),
     ...(last === undefined ? [] : [

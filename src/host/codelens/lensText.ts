@@ -6,12 +6,6 @@ import { agoText, passRateText } from '../views/batches/batchNodes.ts';
 /** Between an icon and its text: an ordinary space is drawn as none. */
 export const NBSP = '\u00a0';
 
-/** The newest batch that was launched from a file of this name. */
-export function newestOf(rows: readonly BatchRow[], fileName: string): BatchRow | undefined {
-  const name = fileName.replace(/\.batch\.\w+$/i, '');
-  return rows.filter((row) => row.name === name && !row.imported && row.parent === undefined).reduce<BatchRow | undefined>((newest, row) => (newest === undefined || row.created_at > newest.created_at ? row : newest), undefined);
-}
-
 /** `Last: pass@1 0.44, 2 h ago`. */
 export function lastText(row: BatchRow, now: number): string {
   const { done, all } = batchProgress(row);

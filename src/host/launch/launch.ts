@@ -62,6 +62,8 @@ export function registerLaunch(services: Services, register: RegisterCommand, sh
 
 /** All questions that are open yet. */
 async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }> | undefined): Promise<void> {
+  // It starts while one is asked; what is wrong with it is told by the launch.
+  parts.services.server.connection().catch(() => undefined);
   const asked = await askLaunch({
     files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
     ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),

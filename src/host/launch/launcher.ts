@@ -12,7 +12,7 @@ import type { LaunchMemory } from './memory.ts';
 import { answersText, attemptCount, type FileFacts, type LaunchAnswers } from './plan.ts';
 import { runBatch } from './runBatch.ts';
 import type { StoredValues } from './values/storedValues.ts';
-import { withValues } from './values/withValues.ts';
+import { withValues, type AskValue } from './values/withValues.ts';
 
 export interface LauncherParts {
   readonly services: Services;
@@ -42,7 +42,11 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
   const { result: batch, names } = await withProgress(`Launching ${path.basename(file.fsPath)}`, async ({ signal, report }) => {
     // Started from here, so that no value of this launch gets into the server's environment.
     await services.server.connection({ start: true, signal });
-    return withValues(values, known?.values ?? [], askValue, (env) => runBatch(services.cli, { file: file.fsPath, cwd: folderOf(file).fsPath, answers, env, signal, onProgress: report }));
+    const asked: AskValue = (name) => {
+      report(`waiting for the value of ${name}`); // not what the command line said before it was asked for
+      return askValue(name);
+    };
+    return withValues(values, known?.values ?? [], asked, (env) => runBatch(services.cli, { file: file.fsPath, cwd: folderOf(file).fsPath, answers, env, signal, onProgress: report }));
   });
   problems.clear();
   services.log.info(`Launched ${file.fsPath} as ${batch}: ${answersText(answers, facts)}`);

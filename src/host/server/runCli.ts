@@ -1,5 +1,6 @@
 /** The `rollout` command as a child process that prints one JSON document. Knows nothing of VS Code. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { cancelled } from '../../common/abort.ts';
@@ -15,9 +16,10 @@ export interface CliPorts {
   readonly log: (text: string) => void;
   /** The command's file, when it is not the one beside this program. */
   readonly file?: string;
+  /** How long a command that was asked to end may take before it is ended. */
+  readonly patienceMs?: number;
 }
 
-/** How long a command that was asked to end may take before it is ended. */
 const PATIENCE_MS = 5_000;
 
 export function cliOf(ports: CliPorts): Cli {
@@ -34,7 +36,8 @@ async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env,
   if (signal?.aborted === true) throw cancelled(signal);
   const file = ports.file ?? fileURLToPath(entryUrl('cli'));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args, '--json'], {
-    cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true,
+    // The channel carries nothing: closing it asks the command to end, also when this process dies.
+    cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], windowsHide: true,
     // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
     env: { ...process.env, ...env, ROLLOUT_STORE: ports.store(), ELECTRON_RUN_AS_NODE: '1' },
   });
@@ -42,23 +45,27 @@ async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env,
   const stopped = { asked: false };
   const stop = (): void => {
     stopped.asked = true;
-    child.kill('SIGTERM');
-    patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+    if (child.connected) child.disconnect();
+    patience = setTimeout(() => child.kill('SIGKILL'), ports.patienceMs ?? PATIENCE_MS);
   };
   signal?.addEventListener('abort', stop, { once: true });
   try {
+    const { stdout: said, stderr: told } = child;
+    if (said === null || told === null) throw new StudioError('internal', 'The rollout command has no output.');
     const stderr: string[] = [];
-    createInterface({ input: child.stderr }).on('line', (line) => {
+    const lines = createInterface({ input: told }).on('line', (line) => {
       stderr.push(line);
       ports.log(line);
       onProgress?.(line);
     });
     const stdout: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-    const code = await new Promise<number | null>((resolve, reject) => {
+    said.on('data', (chunk: Buffer) => stdout.push(chunk));
+    const exited = new Promise<number | null>((resolve, reject) => {
       child.once('error', (cause) => reject(new StudioError('internal', `The rollout command could not be started: ${cause.message}.`, { cause })));
-      child.once('close', resolve);
+      child.once('exit', resolve);
     });
+    // Not the child's own `close`: it never comes once the channel was closed from here.
+    const [code] = await Promise.all([exited, once(said, 'close'), once(lines, 'close')]);
     signal?.throwIfAborted();
     return documentOf(Buffer.concat(stdout).toString('utf8'), stderr.join('\n'), code);
   } catch (error) {

@@ -110,9 +110,14 @@ export class TrajectoryPage extends WebviewPage {
   /** Presses a key and waits until the row is the one that is wanted. */
   async move(key: string, isThere: (at: number, of: number) => boolean): Promise<number> {
     await this.press(key);
+    return this.arrives(isThere, `the row that ${key} leads to`);
+  }
+
+  /** Waits until the selected row is the one that is wanted. */
+  arrives(isThere: (at: number, of: number) => boolean, what: string): Promise<number> {
     return until(async () => {
       const { at, of } = await this.position();
       return isThere(at, of) ? at : undefined;
-    }, 60_000, `the row that ${key} leads to`);
+    }, 60_000, what);
   }
 }

@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { StudioError } from '../../../src/common/errors.ts';
 import { bundleModule } from '../../../src/tools/bundle.ts';
 import type { BundleProblem } from '../../../src/tools/bundle.ts';
@@ -86,6 +87,19 @@ describe('bundleModule', () => {
     assert.match(resolve.message, /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/);
     assert.match(resolve.mend ?? '', /installed in the workspace/);
     assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: there is no such file.');
+  });
+
+  it('has zod in it only where it is used, and it works', async () => {
+    const root = await workspace('zod', {
+      'with.ts': 'import whole, { z, ZodError, string } from "zod";\nimport * as all from "zod";\nconst __zod = "mine";\nexport const a = [z.object({ n: z.number() }).safeParse({ n: "no" }).error instanceof ZodError, all.string().parse("x"), whole.int().parse(2), string().safeParse(3).error?.issues[0]?.message, __zod];\n',
+      'without.ts': 'export const a = 1;\n',
+    });
+    const [using, plain] = await Promise.all(['with.ts', 'without.ts'].map((file) => bundleModule(path.join(root, file), root)));
+    const file = path.join(root, 'with.mjs');
+    await writeFile(file, using?.code ?? '');
+    const loaded = await import(pathToFileURL(file).href) as { a: unknown };
+    assert.deepEqual(loaded.a, [true, 'x', 2, 'Invalid input: expected string, received number', 'mine']);
+    assert.ok((plain?.code.length ?? 0) < 1_000, `${plain?.code.length} bytes`);
   });
 
   it('refuses native add-ons', async () => {

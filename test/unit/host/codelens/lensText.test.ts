@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lastText, newestOf, usedByText } from '../../../../src/host/codelens/lensText.ts';
+import { lastText, usedByText } from '../../../../src/host/codelens/lensText.ts';
 import { batchRow } from '../rows.ts';
 
 describe('what lenses say', () => {
-  it('is about the newest batch of the file, not about forks and imports', () => {
-    const rows = [
-      batchRow({ batch: 'b1', created_at: 1 }), batchRow({ batch: 'b3', created_at: 3 }), batchRow({ batch: 'b2', created_at: 2 }), batchRow({ batch: 'b9', created_at: 9, name: 'other' }),
-      batchRow({ batch: 'b7', created_at: 7, imported: true }), batchRow({ batch: 'b8', created_at: 8, parent: { rollout: 'r1', seq: 3 } }),
-    ];
-    assert.equal(newestOf(rows, 'desk.batch.yaml')?.batch, 'b3');
-    assert.equal(newestOf(rows, 'none.batch.yaml'), undefined);
-  });
   it('tells how far it is, then how it ended', () => {
     assert.equal(lastText(batchRow({ counts: { passed: 10, queued: 86 } }), 0), '$(loading~spin)\u00a0Running: 10/96');
     assert.equal(lastText(batchRow({ state: 'paused', counts: { passed: 10, held: 2, queued: 84 } }), 0), '$(debug-pause)\u00a0Paused: 10/96');

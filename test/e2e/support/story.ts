@@ -1,0 +1,39 @@
+/** A story in a VS Code of its own: what stands before its first step and after its last. */
+import { rmSync } from 'node:fs';
+import { after, before } from 'node:test';
+import { BatchPage, TrajectoryPage } from './rolloutPages.ts';
+import { Steps } from './steps.ts';
+import { VsCode, type VsCodeOptions } from './vscode.ts';
+
+export class Story extends Steps {
+  readonly folder: string;
+  #code: VsCode | undefined;
+
+  /** Within a `describe`. `folder`: the workspace; it goes with the story. */
+  constructor(name: string, folder: string, options: Omit<VsCodeOptions, 'workspaceFolder'> = {}) {
+    super(name);
+    this.folder = folder;
+    before(async () => {
+      this.#code = await VsCode.start({ workspaceFolder: folder, ...options });
+    });
+    after(async () => {
+      await this.#code?.close(this.failed);
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+    });
+  }
+
+  get code(): VsCode {
+    if (this.#code === undefined) throw new Error('VS Code has not been started yet.');
+    return this.#code;
+  }
+
+  /** The batch page, once it is in front. */
+  get batch(): BatchPage {
+    return new BatchPage(this.code.workbench);
+  }
+
+  /** The trajectory page, once it is in front. */
+  get trajectory(): TrajectoryPage {
+    return new TrajectoryPage(this.code.workbench);
+  }
+}
