@@ -1,6 +1,7 @@
 /** Which bundles there are: their entries and how each is made. */
 import path from 'node:path';
 import type { BuildOptions } from 'esbuild';
+import { zodByParts } from './plugins/zodByParts.ts';
 import { strictPolicy, ZOD_WITHOUT_EVAL } from './plugins/strictPolicy.ts';
 import { workerSource } from './plugins/workerSource.ts';
 
@@ -51,6 +52,7 @@ export function nodeBuild(product: string): BuildOptions {
     chunkNames: 'chunks/[name]-[hash]',
     sourcemap: 'linked',
     external: NODE_EXTERNAL,
+    plugins: [zodByParts()],
     banner: { js: REQUIRE },
     define: { __PRODUCT_VERSION__: JSON.stringify(product) },
     logLevel: 'warning',
@@ -71,6 +73,7 @@ export function extensionBuild(product: string): BuildOptions {
     format: 'cjs',
     sourcemap: 'linked',
     external: ['vscode', ...NODE_EXTERNAL],
+    plugins: [zodByParts()],
     banner: { js: MODULE_URL },
     // VS Code logs an error for an extension that looks whether there is a `navigator`; zod does.
     define: { __PRODUCT_VERSION__: JSON.stringify(product), 'import.meta.url': '__moduleUrl', navigator: 'undefined' },
@@ -98,7 +101,7 @@ export function pageBuild(product: string): BuildOptions {
     loader: { '.ttf': 'file', '.svg': 'text' },
     assetNames: '[name]',
     banner: { js: ZOD_WITHOUT_EVAL },
-    plugins: [strictPolicy(), workerSource()],
+    plugins: [zodByParts(), strictPolicy(), workerSource()],
     define: { __PRODUCT_VERSION__: JSON.stringify(product), 'process.env.NODE_ENV': '"production"' },
     logLevel: 'warning',
   };

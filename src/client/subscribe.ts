@@ -1,5 +1,5 @@
 /** `follow` over a connection of this process: its WebSocket, and a server that is found or started again. */
-import WebSocket from 'ws';
+import type { RawData, WebSocket } from 'ws';
 import { follow, type FollowHandlers, type FollowOptions, type OpenSocket } from '../protocol/follow.ts';
 import type { ServerAddress } from '../protocol/transport.ts';
 import type { Connection } from './connect.ts';
@@ -11,25 +11,38 @@ export function subscribe(connection: Connection, options: Omit<FollowOptions, '
   return follow(wsSocket(() => connection.address()), { ...options, reconnect: (stop) => connection.reconnect(stop) }, handlers, signal);
 }
 
-/** WebSockets to `/v1/client` of a server. */
+/** WebSockets to `/v1/client` of a server. What makes them is loaded with the first: the extension starts without. */
 export function wsSocket(address: () => ServerAddress): OpenSocket {
   return (events) => {
     const { url, token } = address();
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, { headers: { authorization: `Bearer ${token}` }, maxPayload: MAX_FRAME_BYTES });
-    socket.on('open', () => events.open());
-    socket.on('message', (data) => events.message(textOf(data)));
-    socket.on('error', () => undefined); // `close` follows and tells
-    socket.on('close', () => events.close());
+    let socket: WebSocket | undefined;
+    let closed = false;
+    const open = async (): Promise<void> => {
+      const { WebSocket } = await import('ws');
+      if (closed) {
+        events.close();
+        return;
+      }
+      socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, { headers: { authorization: `Bearer ${token}` }, maxPayload: MAX_FRAME_BYTES });
+      socket.on('open', () => events.open());
+      socket.on('message', (data) => events.message(textOf(data)));
+      socket.on('error', () => undefined); // `close` follows and tells
+      socket.on('close', () => events.close());
+    };
+    open().catch(() => events.close());
     return {
       send: (text) => {
-        if (socket.readyState === WebSocket.OPEN) socket.send(text);
+        if (socket?.readyState === socket?.OPEN) socket?.send(text);
       },
-      close: () => socket.terminate(),
+      close: () => {
+        closed = true;
+        socket?.terminate();
+      },
     };
   };
 }
 
-function textOf(data: WebSocket.RawData): string {
+function textOf(data: RawData): string {
   if (Array.isArray(data)) return Buffer.concat(data).toString('utf8');
   return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8');
 }

@@ -3,48 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { newId } from '../../src/common/ids.ts';
-import { openStore } from '../../src/store/open.ts';
-import { SqlStore } from '../../src/store/sqlStore.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Random } from '../support/random.ts';
-import { TestStore, blobOf, tasks } from '../support/rolloutServer.ts';
-import { endOf, event } from '../support/trajectories.ts';
-import { longStream } from './support/longStream.ts';
+import { TestStore } from '../support/rolloutServer.ts';
+import { importedAndPacked, longTrajectory } from './support/longTrajectory.ts';
 import { peakRss } from './support/processes.ts';
 import { rounds, spread, table } from './support/table.ts';
 
-const STEPS = 48_142;
-const BYTES = 127_000_000;
-const AT_ONCE = 2_000;
 const PAGE = 200;
 const JUMPS = 50;
-
-/** The stream, its tool results made so long that all of it has `BYTES`. */
-function trajectory(): { events: TraceEvent[]; bytes: number } {
-  const { events } = longStream(STEPS);
-  const length = (list: readonly TraceEvent[]): number => list.reduce((sum, one) => sum + JSON.stringify(one).length + 1, 0);
-  const more = 'y'.repeat(Math.max(0, Math.round((BYTES - length(events)) / STEPS)));
-  for (const one of events) if (one.kind === 'model.start') Object.assign(one.data.sampling, { note: more });
-  events.push(event(events.length + 1, 'rollout.end', endOf({}, STEPS)));
-  return { events, bytes: length(events) };
-}
-
-async function imported(store: TestStore, events: readonly TraceEvent[]): Promise<string> {
-  const server = await store.start();
-  const [batch, rollout] = [newId('b'), newId('r')];
-  const source = blobOf('the file it came from');
-  await server.api.putBlob(source.sha, source.bytes);
-  await server.api.createBatch({ batch, submission: source.sha, open: false, tasks: tasks(1), secrets: {}, imported: { name: 'long', attempts: 1 } });
-  for (let at = 0; at < events.length; at += AT_ONCE) {
-    await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, from: at + 1, events: events.slice(at, at + AT_ONCE) }]);
-  }
-  await server.kill('SIGTERM');
-  const opened = await openStore(store.folder);
-  if (opened instanceof SqlStore) await opened.pack(); // as it is some time after its end
-  await opened.close();
-  return rollout;
-}
 
 /** What a viewer of files does first: reads and parses all of it, in a process of its own. */
 function parsed(events: readonly TraceEvent[]): number {
@@ -60,9 +27,9 @@ function parsed(events: readonly TraceEvent[]): number {
   }
 }
 
-const { events, bytes } = trajectory();
+const { events, bytes } = longTrajectory();
 await using store = new TestStore();
-const rollout = await imported(store, events);
+const rollout = await importedAndPacked(store, events);
 const random = new Random(5);
 const times = { file: [] as number[], first: [] as number[], jump: [] as number[], rss: [] as number[] };
 for (let round = 0; round < rounds(3); round++) {

@@ -1,5 +1,5 @@
 /** min / median / max of several runs, and aligned tables. */
-export { table } from '../../../src/cli/table.ts';
+export { table } from '../../../src/client/text/table.ts';
 
 export function spread(values: readonly number[], digits = 2): string {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,0 +1,53 @@
+/**
+ * How long VS Code waits for the extension: what its own list of running extensions says of the activation, with the
+ * package that was made last, in a window of its own each round. The baseline is a process of Node that reads and
+ * compiles the same bundle, and runs none of it.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { root } from '../../../src/build/bundles.ts';
+import { VsCode } from '../../e2e/support/vscode.ts';
+import { median, rounds, spread, table } from '../support/table.ts';
+
+const BUNDLE = path.join(root, 'dist', 'extension.cjs');
+const NAME = 'Rollout Studio';
+
+function compiled(): number {
+  const code = "const fs = require('node:fs'); const vm = require('node:vm'); const t = performance.now(); new vm.Script(require('node:module').wrap(fs.readFileSync(process.argv[1], 'utf8')), { filename: process.argv[1] }); console.log(performance.now() - t)";
+  return Number(spawnSync(process.execPath, ['-e', code, BUNDLE], { encoding: 'utf8' }).stdout);
+}
+
+/** Milliseconds, of a window that was just opened. */
+async function activated(workspaceFolder: string): Promise<number> {
+  const code = await VsCode.start({ workspaceFolder });
+  try {
+    await code.workbench.command('Rollout: Show Log');
+    await code.workbench.command('Developer: Show Running Extensions');
+    const row = code.page.locator('.runtime-extensions-editor .extension').filter({ hasText: NAME });
+    const time = row.locator('.activation-time');
+    await time.filter({ hasText: /\d+\s*ms/ }).waitFor({ timeout: 60_000 });
+    return Number(/(\d+)\s*ms/.exec(await time.innerText())?.[1] ?? Number.NaN);
+  } finally {
+    await code.close();
+  }
+}
+
+if (!existsSync(path.join(root, 'dist', 'rollout-studio.vsix'))) throw new Error('There is no package to install: npm run package makes one.');
+const workspaceFolder = mkdtempSync(path.join(os.tmpdir(), 'rollout-bench-'));
+const times = { bare: [] as number[], activation: [] as number[] };
+try {
+  for (let round = 0; round < rounds(3); round++) {
+    times.bare.push(compiled());
+    times.activation.push(await activated(workspaceFolder));
+  }
+} finally {
+  rmSync(workspaceFolder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+}
+console.log(table([
+  ['what', 'ms (min / median / max)', 'of the baseline'],
+  ['baseline: the bundle read and compiled, not run', spread(times.bare, 1), '1.0'],
+  ['activation, as VS Code says', spread(times.activation, 0), (median(times.activation) / median(times.bare)).toFixed(1)],
+], [1, 2]));
+console.log('Bound: 100 ms.');

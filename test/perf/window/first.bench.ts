@@ -1,0 +1,110 @@
+/**
+ * How soon a page shows what it is about: from navigation to the first rows painted, in a browser that never saw it and
+ * in one that has its script in the cache; and going to the next and the previous attempt, from the key to the other
+ * one's steps. The baseline is a page of the same script that runs none of it.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { TestStore } from '../../support/rolloutServer.ts';
+import { median, rounds, spread, table } from '../support/table.ts';
+import { addressOf, BenchWindow, opened, PAGES, reacted, servePages } from './support/benchWindow.ts';
+import { importBatch } from './support/finishedBatch.ts';
+
+const SHAPE = { tasks: 100, attempts: 32, steps: 20 };
+const MOVES = 10;
+
+/** The grid's names are drawn, and marks of attempts with them. */
+function grid(): boolean {
+  return window.probe.drawn(document.querySelector('.batch-grid canvas')).some(({ text }) => text === 't5');
+}
+
+function steps(): boolean {
+  return document.querySelectorAll('.step-row.is-step').length > 8;
+}
+
+function text(): boolean {
+  return document.querySelector('#page')?.textContent === 'ready';
+}
+
+/** Whether the steps of this attempt are shown, as their first message says. */
+function shows(attempt: number): string {
+  return `() => [...document.querySelectorAll('.step-row.is-message .step-text')].some((row) => row.textContent.endsWith('in its attempt ${attempt}.')) && document.querySelectorAll('.step-row.is-step').length > 8`;
+}
+
+/** The page's script where nothing calls it, and a page that shows a word when it has it. */
+async function bare(): Promise<{ readonly url: string; close(): void }> {
+  const script = `function never() {${readFileSync(path.join(PAGES, 'page.js'), 'utf8')}\n}\ndocument.querySelector('#page').textContent = 'ready';`;
+  const files: Readonly<Record<string, readonly [string, string]>> = {
+    '/': ['text/html; charset=utf-8', '<!DOCTYPE html><title>bare</title><link rel="stylesheet" href="page.css"><script src="page.js" defer></script><body><div id="page"></div>'],
+    '/page.js': ['text/javascript; charset=utf-8', script],
+    '/page.css': ['text/css; charset=utf-8', readFileSync(path.join(PAGES, 'page.css'), 'utf8')],
+  };
+  const server = createServer((request, response) => {
+    const [type, body] = files[request.url ?? ''] ?? ['text/plain', ''];
+    response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() };
+}
+
+/** What the browser itself calls the first paint with something in it: here, that of the skeleton's successor. */
+function contentful(page: Page): Promise<number> {
+  return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN);
+}
+
+function pressNext(): void {
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: ']', bubbles: true, cancelable: true }));
+}
+
+function pressPrevious(): void {
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '[', bubbles: true, cancelable: true }));
+}
+
+await using store = new TestStore();
+const server = await servePages(store);
+const { batch, rollouts } = await importBatch(server, SHAPE);
+await using browser = await BenchWindow.open();
+const baseline = await bare();
+const urls = {
+  bare: [baseline.url, text], batch: [addressOf(server, { page: 'batch', batch }), grid],
+  trajectory: [addressOf(server, { page: 'trajectory', rollout: rollouts[0] ?? '' }), steps],
+} as const;
+const first = { bare: [] as number[], batch: [] as number[], trajectory: [] as number[] };
+const again = { bare: [] as number[], batch: [] as number[], trajectory: [] as number[] };
+const paints = { bare: [] as number[], batch: [] as number[], trajectory: [] as number[] };
+const moves: number[] = [];
+for (let round = 0; round < rounds(7); round++) {
+  for (const kind of ['bare', 'batch', 'trajectory'] as const) {
+    const [url, holds] = urls[kind];
+    const context = await browser.context();
+    const page = await context.newPage();
+    first[kind].push(await opened(page, url, holds));
+    paints[kind].push(await contentful(page));
+    // A script is kept compiled from its second use on.
+    for (let more = 0; more < 2; more++) {
+      await page.goto('about:blank');
+      const ms = await opened(page, url, holds);
+      if (more === 1) again[kind].push(ms);
+    }
+    if (kind === 'trajectory') {
+      for (let move = 0; move < MOVES; move++) moves.push(await reacted(page, pressNext, shows(move + 2)));
+      for (let move = MOVES; move > 0; move--) moves.push(await reacted(page, pressPrevious, shows(move)));
+    }
+    await context.close();
+  }
+}
+baseline.close();
+const row = (name: string, of: Readonly<Record<'bare' | 'batch' | 'trajectory', readonly number[]>>): string[][] => (['bare', 'batch', 'trajectory'] as const).map((kind) => [
+  `${name}: ${{ bare: 'baseline, the same script not run', batch: 'batch page', trajectory: 'trajectory page' }[kind]}`, spread(of[kind], 0), (median(of[kind]) / median(of.bare)).toFixed(2),
+]);
+console.log(table([
+  ['what', 'ms (min / median / max)', 'of the baseline'],
+  ...row('first visit', first), ...row('again, script kept', again),
+  ['first contentful paint as the browser has it: batch page', spread(paints.batch, 0), ''],
+  ['first contentful paint as the browser has it: trajectory page', spread(paints.trajectory, 0), ''],
+  ['next and previous attempt', spread(moves, 0), ''],
+], [1, 2]));
+console.log(`${SHAPE.tasks} tasks x ${SHAPE.attempts} attempts of ${SHAPE.steps} steps. Bound: 150 ms to the first rows, 150 ms to another attempt.`);
