@@ -2,12 +2,15 @@
 import type { Command } from './command.ts';
 import { batches } from './commands/batches.ts';
 import { check } from './commands/check.ts';
+import { compare } from './commands/compare.ts';
 import { cancel, pause, resume, retry } from './commands/control.ts';
+import { dap } from './commands/dap.ts';
 import { doctor } from './commands/doctor.ts';
 import { fork } from './commands/fork.ts';
 import { gc } from './commands/gc.ts';
 import { importFiles } from './commands/import.ts';
 import { init } from './commands/init.ts';
+import { mcp } from './commands/mcp.ts';
 import { report } from './commands/report.ts';
 import { run } from './commands/run.ts';
 import { serve } from './commands/serve.ts';
@@ -16,5 +19,5 @@ import { tail } from './commands/tail.ts';
 import { view } from './commands/view.ts';
 
 export const COMMANDS: readonly Command[] = [
-  init, check, run, batches, show, report, tail, view, importFiles, fork, cancel, pause, resume, retry, serve, gc, doctor,
+  init, check, run, batches, show, report, compare, tail, view, importFiles, fork, cancel, pause, resume, retry, serve, dap, mcp, gc, doctor,
 ];

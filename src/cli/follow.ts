@@ -1,5 +1,6 @@
 /** Follows a batch to its end with a progress display, then prints its report. Ctrl-C cancels the batch. */
 import type { Connection } from '../client/connect.ts';
+import { reportInput } from '../client/commands/reportInput.ts';
 import { subscribe } from '../client/subscribe.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
@@ -10,7 +11,7 @@ import type { RolloutRow } from '../trace/summary.ts';
 import type { Outcome } from './command.ts';
 import type { Context } from './context.ts';
 import { Progress } from './progress.ts';
-import { printReport, reportInput } from './reporting.ts';
+import { printReport } from './reporting.ts';
 import { outcomeOf, troubleLines } from './troubles.ts';
 
 /** How long a cancelled batch may take to end before we stop waiting. */
@@ -70,7 +71,7 @@ export async function followBatch(context: Context, connection: Connection, batc
   if (!seen.end) throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, { mend: `rollout tail ${batch} follows it.` });
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
-  const outcome = printReport(context, report(await reportInput(connection.api, row, bars, new AbortController().signal, rows.values())), bars);
+  const outcome = printReport(context, report(await reportInput(connection.api, row, bars.map((bar) => bar.k), new AbortController().signal, rows.values())), bars);
   if (context.signal.aborted) {
     context.tell(`Batch ${batch} was cancelled.`);
     return 130;

@@ -2,7 +2,7 @@
 import type { BatchRow } from '../protocol/client.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Terminal } from './context.ts';
-import { amount, duration } from './table.ts';
+import { amount, duration } from '../client/text/table.ts';
 
 const BAR = 20;
 const REDRAW_MS = 100;

@@ -1,46 +1,8 @@
-/** Makes, prints and judges reports. */
-import type { Api } from '../protocol/api.ts';
-import { submission } from '../config/submission.ts';
-import type { BatchRow } from '../protocol/client.ts';
+/** Prints and judges reports. */
+import { comparisonText, reportText } from '../client/text/reportText.ts';
 import { reaches, type Bar } from '../trace/statistics/bar.ts';
 import type { Comparison, Report } from '../trace/statistics/schema.ts';
-import type { ReportInput } from '../trace/statistics.ts';
-import type { RolloutRow } from '../trace/summary.ts';
 import type { Context } from './context.ts';
-import { amount, duration, table, wrapped } from './table.ts';
-
-const MOST_NAMED = 8;
-
-/** What a report is made of. `rows`: of all tries, when the caller has them already. */
-export async function reportInput(api: Api, batch: BatchRow, bars: readonly Bar[], signal: AbortSignal, rows?: Iterable<RolloutRow>): Promise<ReportInput> {
-  const [all, levels, passesPerTask] = await Promise.all([
-    rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
-    levelsOf(api, batch.batch, signal),
-    batch.imported ? undefined : passesPerTaskOf(api, batch.submission, signal),
-  ]);
-  return {
-    batch: batch.batch, rows: all, levels, ks: bars.map((bar) => bar.k), tasks: batch.tasks,
-    // Of an imported batch tasks may have different numbers of attempts.
-    ...(batch.imported ? {} : { attempts: batch.attempts }),
-    ...(passesPerTask === undefined ? {} : { passesPerTask }),
-  };
-}
-
-async function levelsOf(api: Api, batch: string, signal: AbortSignal): Promise<Map<string, string | number>> {
-  const levels = new Map<string, string | number>();
-  let after: number | undefined;
-  do {
-    const page = await api.tasks(batch, { limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
-    for (const task of page.tasks) if (task.level !== undefined) levels.set(task.id, task.level);
-    after = page.next;
-  } while (after !== undefined);
-  return levels;
-}
-
-async function passesPerTaskOf(api: Api, sha: string, signal: AbortSignal): Promise<number | undefined> {
-  const bytes = await api.getBlob(sha, signal);
-  return submission.parse(JSON.parse(new TextDecoder().decode(bytes))).stop.passes_per_task;
-}
 
 /** Prints a report (with a comparison) and says which bars it misses. 1 when it misses one. */
 export function printReport(context: Context, report: Report, bars: readonly Bar[], comparison?: Comparison): 0 | 1 {
@@ -52,75 +14,4 @@ export function printReport(context: Context, report: Report, bars: readonly Bar
   }
   for (const { ok, text } of judged) context.tell(`${ok ? '✓' : '✗'} ${text}`);
   return judged.every(({ ok }) => ok) ? 0 : 1;
-}
-
-export function reportText(report: Report, width: number): string {
-  const lines = [attemptsLine(report), ''];
-  if (report.pass_at === null || report.pass_all === null) {
-    lines.push(`no pass@k: ${report.why['pass_at'] ?? 'it cannot be told'}`);
-  } else {
-    lines.push(passTable(report));
-    const levels = Object.entries(report.by_level);
-    if (levels.length > 1) lines.push('', levelTable(levels));
-  }
-  lines.push('', ...totalsLines(report, width));
-  return lines.join('\n');
-}
-
-function attemptsLine(report: Report): string {
-  const rest = [
-    report.unscored > 0 ? `${report.unscored} unscored` : '', report.cancelled > 0 ? `${report.cancelled} cancelled` : '',
-    report.infrastructure > 0 ? `${report.infrastructure} lost to infrastructure` : '', report.open > 0 ? `${report.open} open` : '',
-    report.truncated > 0 ? `${report.truncated} truncated` : '', report.duplicates > 0 ? `${report.duplicates} duplicates` : '',
-  ].filter((part) => part !== '');
-  return `${report.tasks} tasks, ${report.attempts} attempts: ${report.passed} passed, ${report.failed} failed${rest.length === 0 ? '' : `, ${rest.join(', ')}`}. ${report.solved} of ${report.tasks} tasks solved at least once.`;
-}
-
-function passTable(report: Report): string {
-  const percent = Math.round(report.intervals.level * 100);
-  const rows = Object.keys(report.tasks_at).map((k) => [
-    k, rate(report.pass_at?.[k]), range(report.intervals.pass_at?.[k]), rate(report.pass_all?.[k]), range(report.intervals.pass_all?.[k]), String(report.tasks_at[k] ?? 0),
-  ]);
-  return table([['k', 'pass@k', `${percent} %`, 'pass^k', `${percent} %`, 'tasks'], ...rows], [0, 1, 2, 3, 4, 5]);
-}
-
-function levelTable(levels: readonly (readonly [string, Report['by_level'][string]])[]): string {
-  return table([['level', 'tasks', 'solved', 'passed', 'pass@1'], ...levels.map(([level, one]) => [level, String(one.tasks), String(one.solved), `${one.passed}/${one.scored}`, rate(one.pass_at?.['1'])])], [1, 2, 3, 4]);
-}
-
-function totalsLines(report: Report, width: number): string[] {
-  const { tokens, ms, cost } = report;
-  const lines: string[] = [];
-  if (tokens !== null) lines.push(`tokens     ${amount(tokens.input)} in${tokens.cached > 0 ? ` (${amount(tokens.cached)} cached)` : ''}, ${amount(tokens.output)} out`);
-  if (ms !== null) lines.push(`time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, longest ${duration(ms.max)}, in all ${duration(ms.total)}`);
-  if (cost !== null) lines.push(`cost       ${cost.toFixed(2)}${report.cost_per_solved === null ? '' : `, ${report.cost_per_solved.toFixed(2)} per solved task`}`);
-  for (const [title, shares] of [['errors', report.by_error], ['tools', report.by_tool]] as const) {
-    const named = Object.entries(shares);
-    if (named.length === 0) continue;
-    const shown = named.slice(0, MOST_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
-    if (named.length > MOST_NAMED) shown.push(`${named.length - MOST_NAMED} more`);
-    lines.push(wrapped([`${title.padEnd(10)} passed/attempts: ${shown[0] ?? ''}`, ...shown.slice(1)], ', ', width, ' '.repeat(11)));
-  }
-  return lines;
-}
-
-function comparisonText(comparison: Comparison): string {
-  const lines = [`against ${comparison.baseline}: ${comparison.tasks} tasks in common, ${comparison.better} better, ${comparison.worse} worse, ${comparison.same} the same`];
-  if (comparison.pass_at === null) return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'it cannot be told'}`].join('\n');
-  const rows = Object.entries(comparison.pass_at).map(([k, one]) => [k, rate(one.baseline), rate(one.here), signed(one.difference), one.interval === null ? '' : `${signed(one.interval[0])} … ${signed(one.interval[1])}`]);
-  lines.push(table([['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)} %`], ...rows], [0, 1, 2, 3, 4]));
-  for (const { task, difference } of comparison.changed.slice(0, MOST_NAMED)) lines.push(`  ${signed(difference)}  ${task}`);
-  return lines.join('\n');
-}
-
-function rate(value: number | null | undefined): string {
-  return value === null || value === undefined ? '–' : value.toFixed(3);
-}
-
-function range(interval: readonly [number, number] | null | undefined): string {
-  return interval === null || interval === undefined ? '' : `${interval[0].toFixed(3)} … ${interval[1].toFixed(3)}`;
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 }

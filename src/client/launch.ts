@@ -4,6 +4,7 @@ import { newId } from '../common/ids.ts';
 import { canonicalJson } from '../common/json.ts';
 import { submissionSha, type Submission } from '../config/submission.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import type { Breakpoint } from '../protocol/commands.ts';
 import type { Api } from '../protocol/api.ts';
 
 /** A blob of a submission: its bytes, or the file that has them. */
@@ -19,6 +20,8 @@ export interface Launch {
   readonly blobs: Iterable<LaunchBlob> | AsyncIterable<LaunchBlob>;
   readonly tasks: AsyncIterable<TaskRecord> | Iterable<TaskRecord>;
   readonly debug?: boolean;
+  /** Set before anything runs. */
+  readonly breakpoints?: readonly Breakpoint[];
 }
 
 const TASKS_AT_ONCE = 500;
@@ -41,7 +44,7 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
       if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal);
     } else {
       // The first page travels with the batch: a small one starts at once.
-      await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}) }, signal);
+      await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}), ...(what.breakpoints === undefined ? {} : { breakpoints: [...what.breakpoints] }) }, signal);
       state.created = true;
     }
     state.sent += page.length;

@@ -1,6 +1,6 @@
 /** Paths a source file of a trajectory may have on this machine, best first. */
 import path from 'node:path';
-import type { SubmittedModule } from '../../config/submission.ts';
+import type { SubmittedModule } from '../config/submission.ts';
 
 /**
  * `file` is relative to the workspace that was submitted, with `/`. A submitted module knows its absolute path, which

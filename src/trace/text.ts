@@ -18,11 +18,25 @@ export interface TextOptions extends PageOptions {
 
 /** The whole trajectory: a header, every step with what was said, called and changed, the score, the answer. */
 export function trajectoryText(model: TrajectoryModel, options: TextOptions): string {
-  const page = new Page(options);
-  writeHeader(page, model, options.rollout);
-  for (const step of model.steps) writeStep(page, model, step, OVERVIEW);
-  writeEnd(page, model);
-  return page.text();
+  return [...trajectoryPieces(model, options)].map(({ text }) => text).join('');
+}
+
+export interface TextPiece {
+  /** Absent: the header, or the end. */
+  readonly step?: number;
+  readonly text: string;
+}
+
+/** The same piece by piece, for readers who stop early: the header, the steps from `from` on, each `full` or shortened, the end. */
+export function* trajectoryPieces(model: TrajectoryModel, options: TextOptions, { from = 0, full = false }: { readonly from?: number; readonly full?: boolean } = {}): Generator<TextPiece> {
+  const piece = (write: (page: Page) => void): string => {
+    const page = new Page(options);
+    write(page);
+    return page.text();
+  };
+  yield { text: piece((page) => writeHeader(page, model, options.rollout)) };
+  for (const step of model.steps.slice(from)) yield { step: step.index, text: piece((page) => writeStep(page, model, step, full ? WHOLE : OVERVIEW)) };
+  if (model.end !== undefined) yield { text: piece((page) => writeEnd(page, model)) };
 }
 
 /** One step with everything in full, and what its model call was given. Throws StudioError `not_found`. */

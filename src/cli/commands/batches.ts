@@ -1,6 +1,6 @@
 import type { BatchRow } from '../../protocol/client.ts';
 import { flag, numberOption, type Command } from '../command.ts';
-import { amount, moment, table } from '../table.ts';
+import { batchTable } from '../../client/text/batchText.ts';
 
 const PAGE = 20;
 
@@ -24,15 +24,7 @@ export const batches: Command = {
     } while (before !== undefined && rows.length < limit);
     if (context.json) context.printJson({ batches: rows });
     else if (rows.length === 0) context.print('No batch yet. rollout init makes a sample workspace; rollout run BATCH runs one.');
-    else context.print(table([['batch', 'name', 'created', 'state', 'tasks x attempts', 'passed', 'failed', 'open', 'tokens'], ...rows.map(line)], [5, 6, 7, 8]));
+    else context.print(batchTable(rows));
     return 0;
   },
 };
-
-function line(row: BatchRow): string[] {
-  const { counts } = row;
-  return [
-    row.batch, row.name, moment(row.created_at), row.state, `${row.tasks} x ${row.attempts}`,
-    String(counts.passed), String(counts.failed), String(counts.running + counts.held + counts.queued), amount(row.input_tokens + row.output_tokens),
-  ];
-}

@@ -10,7 +10,7 @@ import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { bytes } from '../table.ts';
+import { bytes } from '../../client/text/table.ts';
 
 interface Finding {
   readonly name: string;

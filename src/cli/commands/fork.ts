@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { Api } from '../../protocol/api.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { newId } from '../../common/ids.ts';
 import { forkEdit, type ForkEdit } from '../../config/submission.ts';
 import { flag, numberOption, oneWord, textOption, type Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
-import { parseReference, resolveRollout, type Point } from '../../client/reference.ts';
+import { forkAt, forkPoint } from '../../client/commands/fork.ts';
 
 export const fork: Command = {
   name: 'fork',
@@ -22,17 +20,12 @@ export const fork: Command = {
     detach: { type: 'boolean', text: 'do not wait for the end' },
   },
   async run(context, given) {
-    const reference = parseReference(oneWord(fork, given));
-    if (reference.kind === 'batch' || (reference.point.step === undefined && reference.point.seq === undefined)) {
-      throw new StudioError('usage', 'A fork needs the point to go on from.', { mend: 'Give ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).' });
-    }
-    const connection = await context.connect();
-    const rollout = await resolveRollout(connection.api, reference, context.signal);
+    const word = oneWord(fork, given);
+    forkPoint(word); // a wrong one is told before a server is started
     const edit = readEdits(context, textOption(given, 'edit'));
-    const { batch } = await connection.api.fork({
-      batch: newId('b'), rollout, seq: await cutOf(connection.api, rollout, reference.point, context.signal), attempts: numberOption(given, 'k', 1) ?? 1, by: 'rollout',
-      ...(edit === undefined ? {} : { edit }),
-      ...(flag(given, 'accept-irreversible') ? { accept_irreversible: true } : {}),
+    const connection = await context.connect();
+    const { batch } = await forkAt(connection.api, word, {
+      attempts: numberOption(given, 'k', 1), edit, acceptIrreversible: flag(given, 'accept-irreversible'), by: 'rollout',
     }, context.signal);
     if (flag(given, 'detach')) {
       if (context.json) context.printJson({ batch });
@@ -42,20 +35,6 @@ export const fork: Command = {
     return followBatch(context, connection, batch, {});
   },
 };
-
-/** The last shared seq: of `:STEP`, what came before that step's model call. */
-async function cutOf(api: Api, rollout: string, point: Point, signal: AbortSignal): Promise<number> {
-  if (point.seq !== undefined) return point.seq;
-  let steps = 0;
-  for await (const page of api.allEvents(rollout, signal)) {
-    for (const event of page) {
-      if (event.kind !== 'model.start') continue;
-      steps = event.data.step;
-      if (steps === point.step) return event.seq - 1;
-    }
-  }
-  throw new StudioError('not_found', `Rollout ${rollout} has no step ${point.step ?? 0}; it has ${steps}.`);
-}
 
 function readEdits(context: Context, file: string | undefined): ForkEdit[] | undefined {
   if (file === undefined) return undefined;

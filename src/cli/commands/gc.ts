@@ -1,6 +1,6 @@
 import { StudioError } from '../../common/errors.ts';
 import { flag, textOption, type Command } from '../command.ts';
-import { bytes } from '../table.ts';
+import { bytes } from '../../client/text/table.ts';
 import { resolveBatch } from '../../client/reference.ts';
 
 const AGE = /^(\d+)([dhm])$/;

@@ -2,8 +2,9 @@ import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
 import { oneWord, textOption, textOptions, type Command } from '../command.ts';
-import { printReport, reportInput } from '../reporting.ts';
+import { printReport } from '../reporting.ts';
 import { resolveBatch } from '../../client/reference.ts';
+import { reportInput } from '../../client/commands/reportInput.ts';
 
 export const report: Command = {
   name: 'report',
@@ -17,7 +18,7 @@ export const report: Command = {
     const word = oneWord(report, given);
     const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
     const { api } = await context.connect();
-    const inputOf = async (text: string): ReturnType<typeof reportInput> => reportInput(api, await api.batch(await resolveBatch(api, text, context.signal), context.signal), bars, context.signal);
+    const inputOf = async (text: string): ReturnType<typeof reportInput> => reportInput(api, await api.batch(await resolveBatch(api, text, context.signal), context.signal), bars.map((bar) => bar.k), context.signal);
     const input = await inputOf(word);
     const against = textOption(given, 'baseline');
     return printReport(context, makeReport(input), bars, against === undefined ? undefined : compareReports(input, await inputOf(against)));

@@ -6,6 +6,7 @@ import { formatProblem } from '../../config/source/problem.ts';
 import { StudioError } from '../../common/errors.ts';
 import { flag, numberOption, oneWord, textOption, textOptions, type Command } from '../command.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import { ENTRY } from '../../protocol/entry.ts';
 import { followBatch } from '../follow.ts';
 
 const idList = z.array(z.string());
@@ -21,6 +22,7 @@ export const run: Command = {
     'task-file': { type: 'string', value: 'FILE', text: 'only the tasks whose ids are in this file: a JSON array, or one in a line' },
     concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
+    hold: { type: 'boolean', text: 'for a debugger: its attempts hold at their first call, and count although they are edited' },
     detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
     'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
   },
@@ -42,7 +44,7 @@ export const run: Command = {
     });
     for (const warning of warnings) context.tell(formatProblem(warning, context.cwd));
     const connection = await connecting;
-    const batch = await launch(connection.api, built, { signal: context.signal });
+    const batch = await launch(connection.api, flag(given, 'hold') ? { ...built, debug: true, breakpoints: [ENTRY] } : built, { signal: context.signal });
     if (flag(given, 'detach')) {
       if (context.json) context.printJson({ batch });
       else context.print(batch);

@@ -4,7 +4,7 @@ import { TrajectoryModel } from '../../trace/model.ts';
 import { unspill } from '../../trace/spill.ts';
 import { stepText, trajectoryText } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
-import { batchGrid, batchHeading, legend } from '../batchText.ts';
+import { batchGrid, batchHeading, legend } from '../../client/text/batchText.ts';
 import { oneWord, type Command, type Outcome } from '../command.ts';
 import type { Context } from '../context.ts';
 import { batchId, parseReference, resolveRollout, type Point } from '../../client/reference.ts';

@@ -3,7 +3,7 @@ import type { TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { numberOption, oneWord, type Command } from '../command.ts';
 import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
-import { eventLine, rowLine } from '../lines.ts';
+import { eventLine, rowLine } from '../../client/text/lines.ts';
 
 export const tail: Command = {
   name: 'tail',

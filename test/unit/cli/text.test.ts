@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchGrid } from '../../../src/cli/batchText.ts';
-import { outcomeMark } from '../../../src/cli/lines.ts';
+import { batchGrid } from '../../../src/client/text/batchText.ts';
+import { outcomeMark } from '../../../src/client/text/lines.ts';
 import { progressLine } from '../../../src/cli/progress.ts';
 import { outcomeOf, troubleLines } from '../../../src/cli/troubles.ts';
-import { amount, bytes, duration, table } from '../../../src/cli/table.ts';
+import { amount, bytes, duration, table } from '../../../src/client/text/table.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../../src/trace/summary.ts';

@@ -1,8 +1,8 @@
-/** A batch as text: its heading and a grid of tasks x attempts, as the batch page shows it. */
-import type { BatchRow } from '../protocol/client.ts';
-import type { RolloutRow } from '../trace/summary.ts';
+/** Batches as text: a table of them, and of one its heading and a grid of tasks x attempts, as the batch page shows it. */
+import type { BatchRow } from '../../protocol/client.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
 import { outcomeMark } from './lines.ts';
-import { amount, duration, moment, wrapped } from './table.ts';
+import { amount, duration, moment, table, wrapped } from './table.ts';
 
 const BAR = 6;
 const LONGEST_TASK = 32;
@@ -12,6 +12,19 @@ const LEGEND = ['● passed', '✗ failed', '◐ truncated', '? unscored', '⚠ 
 
 export function legend(width: number): string {
   return wrapped(LEGEND, '  ', width);
+}
+
+/** A table of batches, one a line. */
+export function batchTable(batches: readonly BatchRow[]): string {
+  return table([['batch', 'name', 'created', 'state', 'tasks x attempts', 'passed', 'failed', 'open', 'tokens'], ...batches.map(batchLine)], [5, 6, 7, 8]);
+}
+
+function batchLine(row: BatchRow): string[] {
+  const { counts } = row;
+  return [
+    row.batch, row.name, moment(row.created_at), row.state, `${row.tasks} x ${row.attempts}`,
+    String(counts.passed), String(counts.failed), String(counts.running + counts.held + counts.queued), amount(row.input_tokens + row.output_tokens),
+  ];
 }
 
 export function batchHeading(batch: BatchRow, width: number): string {

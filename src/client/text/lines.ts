@@ -1,6 +1,6 @@
 /** One line for one event or one summary row, for logs and `tail`. */
-import type { Part, TraceEvent } from '../trace/schema.ts';
-import type { RolloutRow } from '../trace/summary.ts';
+import type { Part, TraceEvent } from '../../trace/schema.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
 import { duration } from './table.ts';
 
 const LONGEST = 160;

@@ -1,0 +1,42 @@
+import path from 'node:path';
+import { connect } from '../../client/connect.ts';
+import { launch } from '../../client/launch.ts';
+import { readBatch } from '../../client/submitFile.ts';
+import { wsSocket } from '../../client/subscribe.ts';
+import { RolloutDebugAdapter } from '../../debug/adapter.ts';
+import { ENTRY } from '../../protocol/entry.ts';
+import type { ServerLink } from '../../debug/rollout.ts';
+import type { Command } from '../command.ts';
+import type { Context } from '../context.ts';
+
+export const dap: Command = {
+  name: 'dap',
+  usage: '',
+  text: 'Speaks the Debug Adapter Protocol on stdin and stdout: for editors other than VS Code, which has the adapter built in.',
+  options: {},
+  async run(context) {
+    const adapter = new RolloutDebugAdapter({
+      ownDocuments: false,
+      folders: [context.cwd],
+      connect: async (store, signal) => (await linkTo(context, store, signal)).link,
+      launch: async ({ file, task, store }, signal) => {
+        const { connection } = await linkTo(context, store, signal);
+        const { built } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: 1, ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
+        return launch(connection.api, { ...built, debug: true, breakpoints: [ENTRY] }, { signal });
+      },
+    });
+    const closed = new Promise<void>((resolve) => {
+      adapter.onClosed.event(() => resolve());
+    });
+    context.signal.addEventListener('abort', () => adapter.shutdown(), { once: true });
+    adapter.start(process.stdin, process.stdout);
+    await closed;
+    process.stdin.destroy(); // a client that keeps its end open does not keep this process
+    return 0;
+  },
+};
+
+async function linkTo(context: Context, store: string | undefined, signal: AbortSignal): Promise<{ link: ServerLink; connection: Awaited<ReturnType<typeof connect>> }> {
+  const connection = await connect({ store: store ?? context.store, signal, onNotice: context.tell });
+  return { connection, link: { api: connection.api, openSocket: wsSocket(() => connection.address()), reconnect: (stop) => connection.reconnect(stop) } };
+}

@@ -1,0 +1,37 @@
+/** What the statistics of a batch are made of, as a server tells it. */
+import { submission } from '../../config/submission.ts';
+import type { Api } from '../../protocol/api.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import type { ReportInput } from '../../trace/statistics.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+
+/** What a report is made of. `rows`: of all tries, when the caller has them already. */
+export async function reportInput(api: Api, batch: BatchRow, ks: readonly number[], signal: AbortSignal, rows?: Iterable<RolloutRow>): Promise<ReportInput> {
+  const [all, levels, passesPerTask] = await Promise.all([
+    rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
+    levelsOf(api, batch.batch, signal),
+    batch.imported ? undefined : passesPerTaskOf(api, batch.submission, signal),
+  ]);
+  return {
+    batch: batch.batch, rows: all, levels, ks, tasks: batch.tasks,
+    // Of an imported batch tasks may have different numbers of attempts.
+    ...(batch.imported ? {} : { attempts: batch.attempts }),
+    ...(passesPerTask === undefined ? {} : { passesPerTask }),
+  };
+}
+
+async function levelsOf(api: Api, batch: string, signal: AbortSignal): Promise<Map<string, string | number>> {
+  const levels = new Map<string, string | number>();
+  let after: number | undefined;
+  do {
+    const page = await api.tasks(batch, { limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
+    for (const task of page.tasks) if (task.level !== undefined) levels.set(task.id, task.level);
+    after = page.next;
+  } while (after !== undefined);
+  return levels;
+}
+
+async function passesPerTaskOf(api: Api, sha: string, signal: AbortSignal): Promise<number | undefined> {
+  const bytes = await api.getBlob(sha, signal);
+  return submission.parse(JSON.parse(new TextDecoder().decode(bytes))).stop.passes_per_task;
+}

@@ -1,0 +1,37 @@
+/** Offers our MCP server to the coding agents of this editor. */
+import { fileURLToPath } from 'node:url';
+import * as vscode from 'vscode';
+import { entryUrl } from '../../common/entries.ts';
+import { PRODUCT } from '../../common/product.ts';
+import { MCP_PROVIDER } from '../contributions.ts';
+import { SECTION } from '../contributions/settings.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
+import { chosenStore } from '../window/settings.ts';
+import { mcpApi } from './api.ts';
+import { mcpDefinitions } from './definitions.ts';
+
+/** `values`: what launches were told for `${env:…}`; the server gets them when it is started. */
+export function registerMcp(values: StoredValues): vscode.Disposable {
+  const api = mcpApi();
+  if (api === undefined) return new vscode.Disposable(() => undefined);
+  const changed = new vscode.EventEmitter<void>();
+  return vscode.Disposable.from(
+    changed,
+    vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration(`${SECTION}.store`)) changed.fire();
+    }),
+    api.register(MCP_PROVIDER, {
+      onDidChangeMcpServerDefinitions: changed.event,
+      provideMcpServerDefinitions: () => mcpDefinitions({
+        folders: (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file').map((folder) => folder.uri.fsPath),
+        store: chosenStore(), trusted: vscode.workspace.isTrusted, program: process.execPath, file: fileURLToPath(entryUrl('cli')),
+      }).map(({ label, command, args, env }) => api.definition(label, command, args, env, PRODUCT)),
+      resolveMcpServerDefinition: async (definition) => {
+        definition.env = { ...(await values.of(values.names)), ...definition.env };
+        return definition;
+      },
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+/** Batches and attempts as the tools tell them. */
+import { z } from 'zod';
+import { batchState, type BatchRow } from '../../protocol/client.ts';
+import { outcomeOf, OUTCOMES } from '../../trace/outcome.ts';
+import { errorClass } from '../../trace/schema.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+import { oneLine } from './bounds.ts';
+
+const count = z.number().int().min(0);
+const MOST_TOOLS = 20;
+const MOST_MESSAGE = 300;
+
+export const batchShape = z.object({
+  batch: z.string().describe('Id of the batch'),
+  name: z.string(),
+  state: batchState,
+  reason: z.string().optional().describe('Why it ended'),
+  created: z.string().describe('ISO time'),
+  ended: z.string().optional(),
+  tasks: count,
+  attempts: count.describe('Attempts per task'),
+  counts: z.object({ passed: count, failed: count, unscored: count, cancelled: count, infrastructure: count, running: count, held: count, queued: count }).describe('Attempts by outcome'),
+  input_tokens: count,
+  output_tokens: count,
+  imported: z.boolean(),
+  forked_from: z.string().optional().describe('ROLLOUT@SEQ, of a fork'),
+});
+
+export function batchData(row: BatchRow): z.input<typeof batchShape> {
+  const { batch, name, state, reason, tasks, attempts, counts, input_tokens, output_tokens, imported, parent } = row;
+  return {
+    batch, name, state, tasks, attempts, counts, input_tokens, output_tokens, imported,
+    created: new Date(row.created_at).toISOString(),
+    ...(row.ended_at === undefined ? {} : { ended: new Date(row.ended_at).toISOString() }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(parent === undefined ? {} : { forked_from: `${parent.rollout}@${parent.seq}` }),
+  };
+}
+
+export const outcome = z.enum(OUTCOMES);
+
+export const attemptShape = z.object({
+  reference: z.string().describe('BATCH/TASK/ATTEMPT: what other tools take'),
+  rollout: z.string().describe('Id of the rollout that counts for the attempt'),
+  task: z.string(),
+  attempt: count,
+  outcome,
+  reward: z.number().nullable(),
+  steps: count,
+  tool_calls: count,
+  tools: z.array(z.string()).describe('Names of the tools it called, in order of first use'),
+  input_tokens: count,
+  output_tokens: count,
+  ms: z.number().optional(),
+  error_class: errorClass.optional(),
+  error_message: z.string().optional(),
+  held_at: z.number().int().optional().describe('seq of the gate it is held at'),
+});
+
+export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
+  const { progress } = row;
+  return {
+    reference: attemptReference(row), rollout: row.rollout, task: row.task, attempt: row.attempt, outcome: outcomeOf(row), reward: progress.reward ?? null,
+    steps: progress.steps, tool_calls: progress.tool_calls, tools: progress.tools.slice(0, MOST_TOOLS),
+    input_tokens: progress.input_tokens, output_tokens: progress.output_tokens,
+    ...(progress.ms === undefined ? {} : { ms: progress.ms }),
+    ...(progress.error_class === undefined ? {} : { error_class: progress.error_class }),
+    ...(progress.error_message === undefined ? {} : { error_message: oneLine(progress.error_message, MOST_MESSAGE) }),
+    ...(progress.hold === undefined ? {} : { held_at: progress.hold.seq }),
+  };
+}
+
+export function attemptReference({ batch, task, attempt }: Pick<RolloutRow, 'batch' | 'task' | 'attempt'>): string {
+  return `${batch}/${task}/${attempt}`;
+}
+
+/** How one try is named so that the name finds it again: as its attempt where it settled it, else by its own id. */
+export function tryReference(row: Pick<RolloutRow, 'batch' | 'task' | 'attempt' | 'settles' | 'rollout'>): string {
+  return row.settles ? attemptReference(row) : row.rollout;
+}
+
+// Arguments that several tools take.
+export const BATCH = z.string().default('last').describe('Id of the batch; `last` is the newest');
+export const CURSOR = z.string().optional().describe('next_cursor of the answer before, to go on; with the same other arguments');
+export const NEXT = z.string().optional().describe('Pass it as `cursor` for what comes next; absent at the end');

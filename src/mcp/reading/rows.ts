@@ -1,0 +1,81 @@
+/** Rows of a batch from any place on, with their tasks where a condition asks for them. */
+import { z } from 'zod';
+import type { Api } from '../../protocol/api.ts';
+import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
+import type { Query } from '../../trace/query.ts';
+import { rowEnvironment } from '../../trace/query/environment.ts';
+import type { ErrorClass } from '../../trace/schema.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+import type { TaskRecord } from '../../trace/task.ts';
+
+const ROWS_AT_ONCE = 500;
+const TASKS_AT_ONCE = 200;
+
+/** A place in the rows of a batch: a page of the server's, and how many of it are done. */
+export const rowPlace = z.object({ after: z.string().optional(), skip: z.number().int().min(0) });
+export type RowPlace = z.infer<typeof rowPlace>;
+
+export interface PlacedRow {
+  readonly row: RolloutRow;
+  readonly place: RowPlace;
+  /** Behind it; undefined: it is the last. */
+  readonly next: RowPlace | undefined;
+}
+
+/** The rows from a place on: of each attempt its newest try. */
+export async function* rowsFrom(api: Api, batch: string, filter: { readonly task?: string | undefined; readonly attempt?: number | undefined }, start: RowPlace | undefined, signal: AbortSignal): AsyncGenerator<PlacedRow> {
+  const { task, attempt } = filter;
+  const asked = { ...(task === undefined ? {} : { task }), ...(attempt === undefined ? {} : { attempt }), limit: ROWS_AT_ONCE };
+  let place: RowPlace | undefined = start ?? { skip: 0 };
+  while (place !== undefined) {
+    const { after, skip }: RowPlace = place;
+    const at = (index: number): RowPlace => ({ ...(after === undefined ? {} : { after }), skip: index });
+    const page = await api.rollouts(batch, { ...asked, ...(after === undefined ? {} : { after }) }, signal);
+    const behind: RowPlace | undefined = page.next === undefined ? undefined : { after: page.next, skip: 0 };
+    for (const [index, row] of page.rollouts.entries()) {
+      if (index < skip) continue;
+      yield { row, place: at(index), next: index + 1 < page.rollouts.length ? at(index + 1) : behind };
+    }
+    place = behind;
+  }
+}
+
+/** The tasks of a batch, read in stretches as they are asked for. */
+export class Tasks {
+  readonly #api: Api;
+  readonly #batch: string;
+  readonly #stretches = new Map<number, Promise<readonly TaskRecord[]>>();
+
+  constructor(api: Api, batch: string) {
+    this.#api = api;
+    this.#batch = batch;
+  }
+
+  async get(index: number, signal: AbortSignal): Promise<TaskRecord | undefined> {
+    const first = index - (index % TASKS_AT_ONCE);
+    let stretch = this.#stretches.get(first);
+    if (stretch === undefined) {
+      stretch = this.#api.tasks(this.#batch, { limit: TASKS_AT_ONCE, ...(first === 0 ? {} : { after: first - 1 }) }, signal).then(({ tasks }) => tasks);
+      this.#stretches.set(first, stretch);
+    }
+    return (await stretch)[index - first];
+  }
+}
+
+export interface RowFilter {
+  readonly outcome?: Outcome | undefined;
+  readonly error_class?: ErrorClass | undefined;
+  readonly tool?: string | undefined;
+}
+
+/** Whether a row is what a filter asks for. */
+export function fits(row: RolloutRow, { outcome, error_class: errorClass, tool }: RowFilter): boolean {
+  return (outcome === undefined || outcomeOf(row) === outcome)
+    && (errorClass === undefined || row.progress.error_class === errorClass)
+    && (tool === undefined || row.progress.tools.includes(tool));
+}
+
+/** Whether a condition or words hold of a row as a whole. */
+export async function rowMatches(query: Query, row: RolloutRow, tasks: Tasks, signal: AbortSignal): Promise<boolean> {
+  return query.matches(rowEnvironment(row, await tasks.get(row.task_index, signal))).matched;
+}

@@ -1,0 +1,14 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { McpServer } from '@modelcontextprotocol/server';
+
+/** Serves one client over stdin and stdout; resolves once it is gone or `signal` aborts. */
+export async function serveUntilClosed(make: () => McpServer, onError: (error: Error) => void, signal: AbortSignal): Promise<void> {
+  const serving = serveStdio(make, { onerror: onError });
+  await new Promise<void>((resolve) => {
+    process.stdin.once('end', resolve);
+    process.stdin.once('close', resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  await serving.close();
+}

@@ -1,0 +1,61 @@
+/** What the tools share: the way to the store's server, the folder of the user's files, trajectories read already. */
+import type { Connection } from '../client/connect.ts';
+import { StudioError } from '../common/errors.ts';
+import { Api } from '../protocol/api.ts';
+import { fetchTransport } from '../protocol/transport.ts';
+import { Trajectories } from './reading/trajectories.ts';
+
+export interface SessionOptions {
+  /** Attaches to the store's server or starts it. */
+  readonly connect: () => Promise<Connection>;
+  /** Files the agent names lie in it. */
+  readonly folder: string;
+  /** Values for `${env:…}`. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Nothing is launched, forked or changed: only the token that may read is used. */
+  readonly readOnly: boolean;
+}
+
+export class Session {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly readOnly: boolean;
+  readonly trajectories = new Trajectories();
+  readonly #connect: () => Promise<Connection>;
+  #connection: Promise<Connection> | undefined;
+
+  constructor(options: SessionOptions) {
+    this.folder = options.folder;
+    this.env = options.env;
+    this.readOnly = options.readOnly;
+    this.#connect = options.connect;
+  }
+
+  /** The connection; made at the first use, and made anew where the server ended meanwhile. */
+  async connection(signal?: AbortSignal): Promise<Connection> {
+    this.#connection ??= this.#open();
+    const connection = await this.#connection;
+    try {
+      await connection.api.server(signal);
+    } catch (error) {
+      if (!StudioError.is(error, 'unavailable') && !StudioError.is(error, 'unauthorized')) throw error;
+      await connection.reconnect(signal);
+    }
+    return connection;
+  }
+
+  async #open(): Promise<Connection> {
+    try {
+      const connection = await this.#connect();
+      return this.readOnly ? readingOnly(connection) : connection;
+    } catch (error) {
+      this.#connection = undefined; // the next call tries again
+      throw error;
+    }
+  }
+}
+
+function readingOnly(connection: Connection): Connection {
+  const address: Connection['address'] = () => connection.readAddress();
+  return { ...connection, api: new Api(fetchTransport(address)), address };
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { batchId, parseReference } from '../../client/reference.ts';
+import { compileQuery, type Query } from '../../trace/query.ts';
+import { errorClass } from '../../trace/schema.ts';
+import { openAttempt } from '../reading/attempt.ts';
+import { Room } from '../answers/bounds.ts';
+import { cursor } from '../answers/cursor.ts';
+import { fits, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
+import { findIn, foundShape, type Found } from '../reading/search.ts';
+import { attemptReference, CURSOR, NEXT, outcome } from '../answers/shapes.ts';
+import { defineTool, type Call } from '../tool.ts';
+
+/** A call ends with a cursor once it looked at this many events, or for this long. */
+const MOST_EVENTS = 200_000;
+const LONGEST_MS = 15_000;
+
+const place = z.object({ ...rowPlace.shape, step: z.number().int().min(0).optional() });
+type Place = z.infer<typeof place>;
+const places = cursor('search_trajectories', place);
+
+export const searchTrajectories = defineTool({
+  name: 'search_trajectories',
+  title: 'Search trajectories',
+  description: 'Finds the steps of one attempt, or of all attempts of a batch, where words occur or a CEL condition holds; gives their references and an excerpt. Words: all of them, in any case ("quoted phrases" too). CEL sees event, step, tool (name, arguments, result, error, ms), message (role, text, calls), agent, task, attempt, usage, world (changes), reward, status: `tool.name == "search" && tool.error != null`, `message.role == "assistant" && message.text.contains("sorry")`. Of values over 64 KiB only the beginning is looked at.',
+  input: z.strictObject({
+    query: z.string().min(1),
+    in: z.string().default('last').describe('A batch, BATCH/TASK/ATTEMPT or a rollout’s id'),
+    task: z.string().optional().describe('Only attempts of this task'),
+    outcome: outcome.optional().describe('Only attempts with this outcome'),
+    error_class: errorClass.optional().describe('Only attempts that ended with such an error'),
+    tool: z.string().optional().describe('Only attempts that called this tool'),
+    limit: z.number().int().min(1).max(100).default(30).describe('Most places'),
+    per_attempt: z.number().int().min(1).max(100).default(3).describe('Most places of one attempt, when a batch is searched'),
+    cursor: CURSOR,
+  }),
+  output: z.object({
+    understood: z.string().describe('How the query was read'), places: z.array(foundShape),
+    attempts: z.number().int().describe('Attempts looked through in this call'), next_cursor: NEXT,
+  }),
+  effect: 'read',
+  async run({ query: text, in: where, task, limit, per_attempt: perAttempt, cursor: given, ...filter }, call) {
+    const query = compileQuery(text);
+    const start = given === undefined ? undefined : places.read(given);
+    const reference = parseReference(where);
+    const result = reference.kind === 'batch'
+      ? await searchBatch(await batchId(call.api, reference.batch, call.signal), { query, task, filter, limit, perAttempt, start }, call)
+      : await searchOne(where, { query, limit, start }, call);
+    const next = result.next === undefined ? undefined : places.write(result.next);
+    const lines = result.found.map((one) => `${one.reference}  ${one.what}: ${one.excerpt}${one.more === undefined ? '' : `  (and ${one.more} more steps of this attempt)`}`);
+    const head = `${lines.length} places in ${result.attempts} attempts: ${query.explain}`;
+    return {
+      data: { understood: query.explain, places: [...result.found], attempts: result.attempts, ...(next === undefined ? {} : { next_cursor: next }) },
+      text: [head, '', ...lines, ...(next === undefined ? [] : ['', `Goes on: cursor ${next}`])].join('\n'),
+    };
+  },
+});
+
+interface Searched {
+  readonly found: readonly Found[];
+  readonly attempts: number;
+  readonly next?: Place | undefined;
+}
+
+async function searchOne(where: string, { query, limit, start }: { query: Query; limit: number; start: Place | undefined }, call: Call): Promise<Searched> {
+  const { model, info, reference } = await openAttempt(where, call);
+  const page = new Pager(limit);
+  const next = page.add([...findIn(model, query, { reference, task: info.task, from: start?.step ?? 0 })], Infinity);
+  return { found: page.found, attempts: 1, next: next === undefined ? undefined : { skip: 0, step: next } };
+}
+
+interface BatchSearch {
+  readonly query: Query;
+  readonly task: string | undefined;
+  readonly filter: Parameters<typeof fits>[1];
+  readonly limit: number;
+  readonly perAttempt: number;
+  readonly start: Place | undefined;
+}
+
+async function searchBatch(batch: string, { query, task, filter, limit, perAttempt, start }: BatchSearch, { api, session, signal, progress }: Call): Promise<Searched> {
+  const tasks = new Tasks(api, batch);
+  const page = new Pager(limit);
+  const until = performance.now() + LONGEST_MS;
+  let attempts = 0;
+  let events = 0;
+  let firstStep = start?.step;
+  for await (const { row, place: here, next: behind } of rowsFrom(api, batch, { task }, start, signal)) {
+    const from = firstStep ?? 0;
+    firstStep = undefined;
+    if (row.state === 'queued' || !fits(row, filter)) continue;
+    const model = await session.trajectories.pass(api, row.rollout, signal);
+    attempts++;
+    events += model.last;
+    const found = [...findIn(model, query, { reference: attemptReference(row), task: await tasks.get(row.task_index, signal), from })];
+    const next = page.add(found, perAttempt);
+    if (next !== undefined) return { found: page.found, attempts, next: { ...here, step: next } };
+    if (behind !== undefined && (events >= MOST_EVENTS || performance.now() >= until)) return { found: page.found, attempts, next: behind };
+    if (attempts % 20 === 0) await progress(attempts, undefined, `${attempts} attempts searched, ${page.found.length} places found`);
+  }
+  return { found: page.found, attempts };
+}
+
+/** What a page of places holds so far. */
+class Pager {
+  readonly found: Found[] = [];
+  readonly #limit: number;
+  readonly #room = new Room();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Adds at most `most` places of one attempt. Gives the step to go on with when the page is full before. */
+  add(places: readonly Found[], most: number): number | undefined {
+    for (const [index, one] of places.entries()) {
+      if (index >= most) return undefined;
+      const left = places.length - most;
+      const told = index === most - 1 && left > 0 ? { ...one, more: left } : one;
+      if (this.found.length >= this.#limit || !this.#room.take(told)) return one.step;
+      this.found.push(told);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { resolveBatch } from '../../client/reference.ts';
+import { reportInput } from '../../client/commands/reportInput.ts';
+import { batchHeading } from '../../client/text/batchText.ts';
+import { reportText } from '../../client/text/reportText.ts';
+import { table } from '../../client/text/table.ts';
+import type { Api } from '../../protocol/api.ts';
+import { counting, outcomeOf } from '../../trace/outcome.ts';
+import { report } from '../../trace/statistics.ts';
+import { reportSchema } from '../../trace/statistics/schema.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+import { oneLine } from '../answers/bounds.ts';
+import { attemptReference, BATCH, batchData, batchShape } from '../answers/shapes.ts';
+import { defineTool, type Answer } from '../tool.ts';
+
+const WIDTH = 120;
+const MOST_TASKS = 25;
+const MOST_ERRORS = 12;
+const MOST_NAMES = 40;
+const MOST_MESSAGE = 240;
+
+const hardTask = z.object({ task: z.string(), passed: z.number().int(), scored: z.number().int() });
+const errorGroup = z.object({ error_class: z.string(), message: z.string(), attempts: z.number().int(), example: z.string() });
+
+const output = z.object({
+  batch: batchShape,
+  report: reportSchema.describe('pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by error class, tool, level'),
+  hardest_tasks: z.array(hardTask).describe('Tasks with the lowest share of passed attempts, those that always passed left out'),
+  errors: z.array(errorGroup).describe('What attempts ended with, most frequent first, with one attempt each as an example'),
+  left_out: z.record(z.string(), z.number().int()).describe('How many names were left out of long lists'),
+});
+type Shown = z.input<typeof output>;
+
+export const showBatch = defineTool({
+  name: 'show_batch',
+  title: 'Show a batch',
+  description: 'The report of a batch: pass@k and pass^k with intervals, outcomes by error class and tool, tokens, times, its hardest tasks and most frequent errors. Where to begin when asked how an agent does or why a batch failed.',
+  input: z.strictObject({
+    batch: BATCH,
+    ks: z.array(z.number().int().min(1).max(1000)).max(8).default([]).describe('Further k of pass@k beside the usual ones'),
+  }),
+  output,
+  effect: 'read',
+  async run({ batch, ks }, { api, signal }) {
+    return batchAnswer(api, await resolveBatch(api, batch, signal), ks, signal);
+  },
+});
+
+/** What there is to say about a batch; also what its resource and the prompts hold. */
+export async function batchAnswer(api: Api, id: string, ks: readonly number[], signal: AbortSignal): Promise<Answer<Shown>> {
+  const row = await api.batch(id, signal);
+  const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
+  const whole = report(await reportInput(api, row, ks, signal, rows));
+  const attempts = attemptsOf(rows);
+  const hardest = hardTasks(attempts);
+  const errors = errorGroups(attempts);
+  const leftOut: Record<string, number> = {};
+  const data: Shown = {
+    batch: batchData(row),
+    report: {
+      ...whole,
+      by_error: few('error classes', whole.by_error, leftOut), by_tool: few('tools', whole.by_tool, leftOut), by_level: few('levels', whole.by_level, leftOut),
+    },
+    hardest_tasks: hardest.slice(0, MOST_TASKS),
+    errors: errors.slice(0, MOST_ERRORS),
+    left_out: leftOut,
+  };
+  if (hardest.length > MOST_TASKS) leftOut['hardest_tasks'] = hardest.length - MOST_TASKS;
+  if (errors.length > MOST_ERRORS) leftOut['errors'] = errors.length - MOST_ERRORS;
+  const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
+  if (data.hardest_tasks.length > 0) {
+    parts.push(`${table([['hardest tasks', 'passed'], ...data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`])], [1])}${more(leftOut['hardest_tasks'])}`);
+  }
+  if (data.errors.length > 0) {
+    parts.push(`errors\n${data.errors.map((one) => `  ${one.attempts} x ${one.error_class}: ${one.message}  (e.g. ${one.example})`).join('\n')}${more(leftOut['errors'])}`);
+  }
+  return { data, text: parts.join('\n\n') };
+}
+
+function more(leftOut: number | undefined): string {
+  return leftOut === undefined ? '' : `\n  and ${leftOut} more: list_attempts tells them all`;
+}
+
+function attemptsOf(rows: readonly RolloutRow[]): RolloutRow[] {
+  return [...Map.groupBy(rows, attemptReference).values()].flatMap((tries) => counting(tries) ?? []);
+}
+
+function hardTasks(attempts: readonly RolloutRow[]): z.infer<typeof hardTask>[] {
+  return [...Map.groupBy(attempts, (row) => row.task)].flatMap(([task, of]) => {
+    const scored = of.filter((row) => row.settles && typeof row.progress.passed === 'boolean');
+    const passed = scored.filter((row) => row.progress.passed === true).length;
+    return passed < scored.length ? [{ task: oneLine(task, MOST_MESSAGE), passed, scored: scored.length }] : [];
+  }).sort((a, b) => a.passed / a.scored - b.passed / b.scored || b.scored - a.scored);
+}
+
+function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup>[] {
+  const broken = attempts.filter((row) => row.progress.error_class !== undefined && outcomeOf(row) !== 'passed');
+  const groups = Map.groupBy(broken, ({ progress }) => JSON.stringify([progress.error_class, oneLine(progress.error_message ?? '', MOST_MESSAGE)]));
+  return [...groups.values()].flatMap((rows) => {
+    const [first] = rows;
+    if (first === undefined) return [];
+    return [{ error_class: first.progress.error_class ?? '', message: oneLine(first.progress.error_message ?? '', MOST_MESSAGE), attempts: rows.length, example: attemptReference(first) }];
+  }).sort((a, b) => b.attempts - a.attempts);
+}
+
+/** The first names of a record; the others are counted. */
+function few<T>(what: string, record: Readonly<Record<string, T>>, leftOut: Record<string, number>): Record<string, T> {
+  const entries = Object.entries(record);
+  if (entries.length > MOST_NAMES) leftOut[what] = entries.length - MOST_NAMES;
+  return Object.fromEntries(entries.slice(0, MOST_NAMES));
+}

@@ -1,0 +1,295 @@
+// `rollout mcp` as a coding agent uses it: every tool over stdio, on a real store with real batches.
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Client, type CallToolResult } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { bytesOf } from '../../src/mcp/answers/bounds.ts';
+import { end, gone, root } from '../support/cli.ts';
+import { Workspace } from '../support/testWorkspace.ts';
+import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
+
+const READING = ['list_batches', 'show_batch', 'list_attempts', 'read_trajectory', 'read_call', 'search_trajectories', 'compare_attempts', 'check_files', 'wait_for_batch'];
+const WRITING = ['launch_batch', 'fork_rollout', 'pause_batch', 'resume_batch', 'stop_batch'];
+const MOST_BYTES = 40_000;
+/** Characters of the result of the tool `big`. */
+const BIG = 90_000;
+
+let demo: WatchedDemo;
+let workspace: Workspace;
+let client: Client;
+let batch: string;
+
+before(async () => {
+  demo = await watchedDemo();
+  workspace = new Workspace();
+  workspace.write('tools.ts', `import { tool } from 'rollout-studio';
+import { z } from 'zod';
+const text = z.object({ text: z.string() });
+export const look = tool({ description: 'Looks.', input: text, effect: 'pure', run: ({ text }) => 'seen ' + text });
+export const crash = tool({ description: 'Fails.', input: text, effect: 'pure', run: ({ text }) => { throw new Error('no ' + text + ' today'); } });
+export const big = tool({ description: 'Gives much.', input: z.object({}), effect: 'pure', run: () => 'Ä'.repeat(${BIG}) });
+`);
+  workspace.batch('first', {
+    endpoint: demo.url, demo: 'context=1000000', agent: { tools: [{ module: 'tools.ts' }] }, batch: { attempts: 2 },
+    tasks: [
+      { id: 'good', question: 'call look {"text": "sun"}\ncall look {"text": "rain"}\nanswer it rains', answer: 'rains' },
+      { id: 'bad/one', question: 'call crash {"text": "umbrella"}\nanswer lost', answer: 'found' },
+      { id: 'big', question: 'call big {}\nanswer much', answer: 'much' },
+    ],
+  });
+  client = await open('legacy');
+});
+after(async () => {
+  await client.close();
+  await workspace.close();
+  await demo.close();
+});
+
+/** A client of a `rollout mcp` of its own; `auto`: of the newest revision of the protocol. */
+async function open(mode: 'legacy' | 'auto', ...more: string[]): Promise<Client> {
+  const fresh = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  await fresh.connect(new StdioClientTransport({
+    command: process.execPath, cwd: workspace.bench.folder, stderr: 'inherit',
+    args: ['--disable-warning=ExperimentalWarning', path.join(root, 'dist', 'cli.mjs'), 'mcp', '--store', workspace.bench.store, '--folder', workspace.path(), ...more],
+  }));
+  return fresh;
+}
+
+function textOf(result: CallToolResult): string {
+  return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** What a tool answers; throws what it says went wrong. */
+async function ask<T>(name: string, given: Record<string, unknown> = {}, of = client): Promise<{ data: T; text: string }> {
+  const result = await of.callTool({ name, arguments: given });
+  const text = textOf(result);
+  assert.ok(result.isError !== true, text);
+  assert.ok(bytesOf(text) <= MOST_BYTES, `${name}: ${bytesOf(text)} bytes`);
+  assert.notEqual(text, '');
+  return { data: result.structuredContent as T, text };
+}
+
+async function refused(name: string, given: Record<string, unknown>): Promise<string> {
+  const result = await client.callTool({ name, arguments: given });
+  assert.equal(result.isError, true, textOf(result));
+  return textOf(result);
+}
+
+interface Page { readonly next_cursor?: string }
+
+/** All pages of a tool's answers. */
+async function pages<T extends Page>(name: string, given: Record<string, unknown>): Promise<T[]> {
+  const found: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const { data } = await ask<T>(name, { ...given, ...(cursor === undefined ? {} : { cursor }) });
+    found.push(data);
+    cursor = data.next_cursor;
+  } while (cursor !== undefined);
+  return found;
+}
+
+interface Waited { readonly ended: boolean; readonly batch: { readonly batch: string; readonly state: string; readonly counts: Record<string, number> } }
+interface Attempts extends Page { readonly attempts: readonly { readonly reference: string; readonly rollout: string; readonly outcome: string; readonly tools: readonly string[] }[] }
+interface Places extends Page { readonly places: readonly { readonly reference: string; readonly excerpt: string; readonly events: number }[] }
+interface Trajectory extends Page { readonly reference: string; readonly steps: number; readonly text: string }
+interface ToolCall { readonly tool: string; readonly status: string; readonly text: string; readonly total: number; readonly next_offset?: number; readonly parts: Record<string, number> }
+
+it('tells what it offers, and which of it changes something', async () => {
+  const { tools } = await client.listTools();
+  assert.deepEqual(tools.map((tool) => tool.name).sort(), [...READING, ...WRITING].sort());
+  for (const tool of tools) {
+    assert.equal(tool.annotations?.readOnlyHint, READING.includes(tool.name), tool.name);
+    assert.ok(tool.title !== undefined && tool.description !== undefined && tool.outputSchema !== undefined, tool.name);
+  }
+  assert.equal(tools.find((tool) => tool.name === 'stop_batch')?.annotations?.destructiveHint, true);
+  assert.match(client.getInstructions() ?? '', /BATCH\/TASK\/ATTEMPT/);
+});
+
+it('an empty store, a wrong reference and a file elsewhere are told with their mend', async () => {
+  assert.match((await ask('list_batches')).text, /launch_batch/);
+  assert.match(await refused('show_batch', {}), /no batch yet/);
+  assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
+  assert.match(await refused('launch_batch', { file: '../elsewhere.batch.yaml' }), /--folder/);
+  assert.match(await refused('launch_batch', { file: 'absent.batch.yaml' }), /no file/);
+  assert.match(await refused('list_batches', { limit: 0 }), /limit/);
+  assert.match(await refused('list_batches', { cursor: 'xyz' }), /next_cursor/);
+});
+
+it('checks files', async () => {
+  assert.deepEqual((await ask<{ ok: boolean }>('check_files')).data.ok, true);
+  workspace.write('broken.agent.yaml', 'version: 1\nname: broken\nprompt: hm\nmodle: x\n');
+  const { data, text } = await ask<{ ok: boolean; problems: { line: number; mend: string }[] }>('check_files', { files: ['broken.agent.yaml'] });
+  assert.equal(data.ok, false);
+  assert.ok(data.problems.some((problem) => problem.line === 4), text);
+  assert.match(text, /broken\.agent\.yaml:4:/);
+});
+
+describe('a batch', () => {
+  before(async () => {
+    batch = (await ask<{ batch: string }>('launch_batch', { file: 'first.batch.yaml' })).data.batch;
+    let waited: Waited;
+    do {
+      waited = (await ask<Waited>('wait_for_batch', { batch, seconds: 30 })).data;
+    } while (!waited.ended);
+    assert.deepEqual([waited.batch.counts['passed'], waited.batch.counts['failed']], [4, 2], (await ask('list_attempts', { batch })).text);
+  });
+
+  it('is listed and shown', async () => {
+    const { data } = await ask<{ batches: { batch: string; name: string }[] }>('list_batches');
+    assert.deepEqual(data.batches.map((row) => [row.batch, row.name]), [[batch, 'first']]);
+    const shown = await ask<{ report: { passed: number; pass_at: Record<string, number> }; hardest_tasks: unknown }>('show_batch', { ks: [2] });
+    assert.equal(shown.data.report.passed, 4);
+    assert.ok(Math.abs((shown.data.report.pass_at['2'] ?? 0) - 2 / 3) < 1e-9);
+    assert.deepEqual(shown.data.hardest_tasks, [{ task: 'bad/one', passed: 0, scored: 2 }]);
+    assert.match(shown.text, /pass@k/);
+    assert.match(shown.text, /crash 0\/2/);
+  });
+
+  it('its attempts are filtered and paged', async () => {
+    const references = (found: readonly Attempts[]): string[] => found.flatMap((page) => page.attempts.map((one) => one.reference));
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { outcome: 'failed' })), [`${batch}/bad/one/1`, `${batch}/bad/one/2`]);
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { tool: 'big' })), [`${batch}/big/1`, `${batch}/big/2`]);
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { query: 'attempt == 2 && step > 2' })), [`${batch}/good/2`]);
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { query: 'task.question.contains("umbrella") && attempt == 1' })), [`${batch}/bad/one/1`]);
+    const paged = await pages<Attempts>('list_attempts', { limit: 4 });
+    assert.deepEqual(paged.map((page) => page.attempts.length), [4, 2]);
+    assert.equal(new Set(references(paged)).size, 6);
+  });
+
+  it('a trajectory reads as rollout show prints it, step by step', async () => {
+    const { data } = await ask<Trajectory>('read_trajectory', { reference: `${batch}/good/1` });
+    assert.equal(data.steps, 3);
+    assert.equal(data.next_cursor, undefined);
+    const shown = (await workspace.run('show', `${batch}/good/1`)).stdout;
+    const words = (text: string): string => text.replace(/[\s─]+/g, ' ').trim();
+    assert.equal(words(data.text), words(shown));
+    const second = (await ask<Trajectory>('read_trajectory', { reference: `${batch}/good/1:2`, to_step: 2 })).data.text;
+    assert.match(second, /look \{text: "rain"\}/);
+    assert.doesNotMatch(second, /"sun"|it rains/);
+    assert.match(await refused('read_trajectory', { reference: `${batch}/good/1`, from_step: 9 }), /steps are 0 to 3/);
+  });
+
+  it('a long one comes in pages that put together are the whole', async () => {
+    const found = await pages<Trajectory>('read_trajectory', { reference: `${batch}/big/1`, detail: 'full' });
+    assert.ok(found.length >= 1);
+    const text = found.map((page) => page.text).join('');
+    assert.match(text, /step 0[^]*step 1[^]*step 2[^]*much/);
+  });
+
+  it('a call is read whole, by ranges', async () => {
+    const first = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result' })).data;
+    assert.equal(first.tool, 'big');
+    assert.equal(first.total, BIG);
+    let text = '';
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const part: ToolCall = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset })).data;
+      text += part.text;
+      offset = part.next_offset;
+    }
+    assert.equal(text, 'Ä'.repeat(BIG));
+    const middle = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset: 80_000, length: 7 })).data;
+    assert.deepEqual([middle.text, middle.next_offset], ['ÄÄÄÄÄÄÄ', 80_007]);
+    const crashed = await ask<ToolCall>('read_call', { reference: `${batch}/bad/one/1` });
+    assert.equal(crashed.data.status, 'error');
+    assert.match(crashed.text, /arguments:\n\{\n {2}"text": "umbrella"[^]*no umbrella today[^]*tools\.ts/);
+    assert.match(await refused('read_call', { reference: `${batch}/good/1:3` }), /Steps with calls: 1, 2/);
+  });
+
+  it('is searched by words and by conditions', async () => {
+    const words = (await ask<Places>('search_trajectories', { query: 'umbrella today', in: batch })).data.places;
+    assert.deepEqual(words.map((place) => place.reference), [`${batch}/bad/one/1:1`, `${batch}/bad/one/2:1`]);
+    assert.match(words[0]?.excerpt ?? '', /umbrella/);
+    const cel = await pages<Places>('search_trajectories', { query: 'tool.name == "look"', in: batch, limit: 1 });
+    assert.deepEqual(cel.flatMap((page) => page.places.map((place) => place.reference)), ['1:1', '1:2', '2:1', '2:2'].map((at) => `${batch}/good/${at}`));
+    const [one] = (await ask<Places>('search_trajectories', { query: 'rain', in: `${batch}/good/1` })).data.places;
+    assert.equal(one?.reference, `${batch}/good/1:0`);
+    assert.match(await refused('search_trajectories', { query: 'tool.name == ', in: batch }), /tool\.name/);
+  });
+
+  it('a fork with an edit goes another way, and the comparison says where', async () => {
+    const from = `${batch}/good/1`;
+    const events = await workspace.events((await ask<Attempts>('list_attempts', { task: 'good' })).data.attempts[0]?.rollout ?? '');
+    const question = events.find((event) => event.kind === 'message' && event.data.role === 'user');
+    assert.ok(question?.kind === 'message');
+    const part = question.data.parts.findIndex((one) => one.type === 'text');
+    const forked = (await ask<{ batch: string; rollout: string }>('fork_rollout', {
+      from: `${from}:2`, attempts: 2, edit: [{ of: { m: question.data.m }, path: `/parts/${part}/content`, value: 'call look {"text": "sun"}\ncall look {"text": "snow"}\nanswer it snows' }],
+    })).data;
+    while (!(await ask<Waited>('wait_for_batch', { batch: forked.batch, seconds: 30 })).data.ended);
+    const { data, text } = await ask<{ common: number; same: boolean; differs: { a?: { step: number }; b?: { step: number } } }>('compare_attempts', { a: from, b: `${forked.batch}/good/2` });
+    assert.equal(data.same, false);
+    assert.equal(data.common, 1, text);
+    assert.deepEqual([data.differs.a?.step, data.differs.b?.step], [2, 2]);
+    assert.match(text, /"rain"[^]*"snow"/);
+    assert.equal((await ask<{ same: boolean }>('compare_attempts', { a: from, b: `${batch}/good/2` })).data.same, true);
+    assert.match(await refused('fork_rollout', { from }), /ROLLOUT:STEP/);
+  });
+
+  it('its resources and prompts hold text', async () => {
+    const { resources } = await client.listResources();
+    assert.ok(resources.some((resource) => resource.uri === `rollout://${batch}`));
+    const read = async (uri: string): Promise<string> => (await client.readResource({ uri })).contents.map((content) => ('text' in content ? content.text : '')).join('');
+    assert.match(await read(`rollout://${batch}`), /pass@k/);
+    assert.match(await read(`rollout://${batch}/${encodeURIComponent('bad/one')}/1`), /no umbrella today/);
+    const [row] = (await ask<Attempts>('list_attempts', { outcome: 'failed' , batch })).data.attempts;
+    assert.match(await read(`rollout://${row?.rollout ?? ''}`), /no umbrella today/);
+    const { prompts } = await client.listPrompts();
+    assert.equal(prompts.length, 2);
+    for (const { name } of prompts) {
+      const prompt = await client.getPrompt({ name, arguments: { batch } });
+      assert.match(JSON.stringify(prompt.messages), /pass@k/);
+    }
+    const { completion } = await client.complete({ ref: { type: 'ref/prompt', name: prompts[0]?.name ?? '' }, argument: { name: 'batch', value: batch.slice(0, 4) } });
+    assert.ok(completion.values.includes(batch));
+  });
+});
+
+it('a running batch is waited for with progress, paused, resumed, stopped', { timeout: 120_000 }, async () => {
+  demo.shut('slow');
+  workspace.batch('slow', { endpoint: demo.url, gate: 'slow', tasks: ['a', 'b', 'c'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })), batch: { concurrency: 1 } });
+  const { batch: slow } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', limit: 2 })).data;
+
+  const short = (await ask<Waited>('wait_for_batch', { batch: slow, seconds: 0.2 })).data;
+  assert.equal(short.ended, false);
+  const cancelling = new AbortController();
+  const cancelled = client.callTool({ name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 } }, { signal: cancelling.signal });
+  cancelling.abort();
+  await assert.rejects(cancelled);
+
+  await ask('pause_batch', { target: slow });
+  assert.equal((await ask<Waited>('wait_for_batch', { batch: slow, seconds: 0 })).data.batch.state, 'paused');
+  await ask('resume_batch', { target: slow });
+  const told: string[] = [];
+  const waiting = client.callTool({ name: 'wait_for_batch', arguments: { batch: slow, seconds: 60 } }, { onprogress: ({ message }) => told.push(message ?? '') });
+  demo.open('slow');
+  assert.equal((await waiting).isError, undefined);
+  assert.ok(told.some((text) => /^[12] of 2 attempts ended$/.test(text)), told.join('\n'));
+
+  demo.shut('slow');
+  const { batch: stopped } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', tasks: ['c'] })).data;
+  await ask('stop_batch', { target: stopped, reason: 'enough' });
+  let last: Waited;
+  do last = (await ask<Waited>('wait_for_batch', { batch: stopped, seconds: 30 })).data; while (!last.ended);
+  assert.deepEqual(last.batch.counts['cancelled'], 1);
+  demo.open('slow');
+});
+
+it('a server that went away is found again', async () => {
+  const pid = workspace.bench.serverFile()?.pid ?? 0;
+  await end(pid);
+  assert.equal(await gone(pid, 10_000), true);
+  assert.ok((await ask<{ batches: unknown[] }>('list_batches')).data.batches.length > 0);
+});
+
+it('read-only offers nothing that changes anything', async () => {
+  const reader = await open('auto', '--read-only');
+  try {
+    assert.deepEqual((await reader.listTools()).tools.map((tool) => tool.name).sort(), [...READING].sort());
+    assert.ok((await ask<{ batches: unknown[] }>('list_batches', {}, reader)).data.batches.length > 0);
+    assert.equal((await ask<Waited>('wait_for_batch', { batch, seconds: 1 }, reader)).data.ended, true);
+  } finally {
+    await reader.close();
+  }
+});
