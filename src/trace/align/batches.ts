@@ -1,0 +1,54 @@
+/** Two batches side by side, task by task: which tasks went over from never passing to passing, and the other way. */
+import { compareReports, countsByTask } from '../statistics/compare.ts';
+import { passAt, type Counts } from '../statistics/passRates.ts';
+import type { Comparison } from '../statistics/schema.ts';
+import type { ReportInput } from '../statistics.ts';
+
+/** `gained`: no attempt passed before, one does now; `lost`: the other way; `better`, `worse`: another share passes. `unknown`: one side has no scored attempt. */
+export type TaskChange = 'gained' | 'lost' | 'better' | 'worse' | 'same' | 'unknown';
+
+export interface TaskSide {
+  readonly passed: number;
+  readonly scored: number;
+  /** Share that passed; null without a scored attempt. */
+  readonly rate: number | null;
+}
+
+export interface ComparedTask {
+  readonly task: string;
+  readonly before: TaskSide;
+  readonly after: TaskSide;
+  readonly change: TaskChange;
+}
+
+export interface ComparedBatches {
+  readonly comparison: Comparison;
+  /** Tasks that both have: lost first, then gained, worse, better, the same, unknown; by id within. */
+  readonly tasks: readonly ComparedTask[];
+}
+
+const ORDER: readonly TaskChange[] = ['lost', 'gained', 'worse', 'better', 'same', 'unknown'];
+
+/** What changed from one batch to another. */
+export function compareBatches(before: ReportInput, after: ReportInput): ComparedBatches {
+  const [was, is] = [countsByTask(before.rows), countsByTask(after.rows)];
+  const tasks = [...was].flatMap(([task, counts]): ComparedTask[] => {
+    const other = is.get(task);
+    if (other === undefined) return [];
+    const sides = { before: sideOf(counts), after: sideOf(other) };
+    return [{ task, ...sides, change: changeOf(sides.before, sides.after) }];
+  });
+  tasks.sort((a, b) => ORDER.indexOf(a.change) - ORDER.indexOf(b.change) || (a.task < b.task ? -1 : 1));
+  return { comparison: compareReports(after, before), tasks };
+}
+
+function sideOf(counts: Counts): TaskSide {
+  return { passed: counts.c, scored: counts.n, rate: passAt(counts, 1) };
+}
+
+function changeOf(before: TaskSide, after: TaskSide): TaskChange {
+  if (before.rate === null || after.rate === null) return 'unknown';
+  if (before.passed === 0 && after.passed > 0) return 'gained';
+  if (before.passed > 0 && after.passed === 0) return 'lost';
+  return after.rate === before.rate ? 'same' : after.rate > before.rate ? 'better' : 'worse';
+}

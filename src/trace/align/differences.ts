@@ -1,0 +1,75 @@
+/** Where two values differ, place by place. */
+import { isJsonObject, isSameJson, type Json } from '../../common/json.ts';
+import { isBlobRef } from '../values/keys.ts';
+import type { Action, ActionCall } from './actions.ts';
+
+export interface Difference {
+  /** JSON pointer (RFC 6901); '' = the whole. */
+  readonly path: string;
+  /** Absent: there is nothing at this place. */
+  readonly before?: Json;
+  readonly after?: Json;
+}
+
+/** At most so many are told one by one; the rest is one difference of the place above them. */
+const MOST = 100;
+
+/** What is other in `after`, in order of its places. None: the two are equal. */
+export function differencesOf(before: Json | undefined, after: Json | undefined): Difference[] {
+  const found: Difference[] = [];
+  walk(before, after, '', found);
+  return found.length <= MOST ? found : [difference('', before, after)];
+}
+
+function walk(before: Json | undefined, after: Json | undefined, path: string, found: Difference[]): void {
+  if (found.length > MOST || before === after) return;
+  if (Array.isArray(before) && Array.isArray(after)) {
+    for (let index = 0; index < Math.max(before.length, after.length); index++) walk(before[index], after[index], `${path}/${index}`, found);
+    return;
+  }
+  if (isJsonObject(before) && isJsonObject(after) && !isBlobRef(before) && !isBlobRef(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      walk(own(before, key), own(after, key), `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, found);
+    }
+    return;
+  }
+  if (before !== undefined && after !== undefined && isSameJson(before, after)) return;
+  found.push(difference(path, before, after));
+}
+
+function own(value: { readonly [key: string]: Json }, key: string): Json | undefined {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function difference(path: string, before: Json | undefined, after: Json | undefined): Difference {
+  return { path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+}
+
+export interface CallDifferences {
+  /** Which call of the action, from 0. */
+  readonly call: number;
+  readonly name: string;
+  readonly arguments: readonly Difference[];
+  readonly result: readonly Difference[];
+}
+
+/** What is other in the calls of an action with the same tools: in arguments and in what came of them. */
+export function callDifferences(base: Action, other: Action): CallDifferences[] {
+  if (base.shape !== other.shape) return [];
+  return other.calls.flatMap((call, index): CallDifferences[] => {
+    const before = base.calls[index];
+    if (before === undefined) return [];
+    const one = { call: index, name: call.name, arguments: differencesOf(before.arguments, call.arguments), result: differencesOf(before.result, call.result) };
+    return one.arguments.length + one.result.length === 0 ? [] : [one];
+  });
+}
+
+/** Whether the calls of two actions with the same tools gave the same. */
+export function sameResults(a: Action, b: Action): boolean {
+  return a.calls.every((call, index) => sameResult(call, b.calls[index]));
+}
+
+function sameResult(a: ActionCall, b: ActionCall | undefined): boolean {
+  if (a.result === undefined || b?.result === undefined) return a.result === b?.result;
+  return isSameJson(a.result, b.result);
+}

@@ -1,0 +1,28 @@
+/** Actions and differences on one line. */
+import { inline, valueText } from '../text/values.ts';
+import { harmless } from '../text/terminal.ts';
+import type { Action, ActionCall } from './actions.ts';
+import type { Difference } from './differences.ts';
+
+/** `renew_loan loan_id: 17, days: 14`, `says …`. Safe to print. */
+export function actionText(action: Action): string {
+  const agent = action.agent.includes('/') ? `${action.agent}: ` : '';
+  if (action.kind === 'error') return `${agent}the model call failed`;
+  if (action.kind === 'text') return oneLine(`${agent}says ${valueText(action.text)}`);
+  return oneLine(agent + action.calls.map((call) => `${call.error === undefined ? '' : '✗ '}${call.name}${argumentsText(call)}`).join(' + '));
+}
+
+/** `days: 14 → 7`. */
+export function differenceText({ path, before, after }: Difference): string {
+  const show = (value: Difference['before']): string => (value === undefined ? 'nothing' : inline(value));
+  return `${path === '' ? '' : `${path.slice(1)}: `}${show(before)} → ${show(after)}`;
+}
+
+function argumentsText(call: ActionCall): string {
+  const text = inline(call.arguments);
+  return text === '{}' ? '' : ` ${text.startsWith('{') ? text.slice(1, -1) : text}`;
+}
+
+function oneLine(text: string): string {
+  return harmless(text).replace(/\s*\n\s*/g, ' ');
+}

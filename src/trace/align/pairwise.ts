@@ -1,0 +1,106 @@
+/**
+ * Two lists of actions held against each other: which action of one stands beside which of the other, at the least
+ * cost in all. The method is that of Needleman and Wunsch (J. Mol. Biol. 48, 1970): a table of the least costs of all
+ * beginnings, walked back from its end. What both begin or end with alike is paired without a table, which changes no
+ * cost (the trimming of every diff).
+ */
+import type { Action } from './actions.ts';
+
+/** Indexes into the two lists; one of them is absent where the other has nothing to stand beside. */
+export interface Pair {
+  readonly a?: number;
+  readonly b?: number;
+}
+
+type Compared = Pick<Action, 'key' | 'shape' | 'kind'>;
+
+/** Leaving one out; other arguments; another tool (a little less than leaving both out); words beside a call (never). */
+const GAP = 4;
+const OTHER_ARGUMENTS = 3;
+const OTHER_TOOL = 7;
+const OTHER_KIND = 9;
+
+/** The pairs in order: every index of both occurs exactly once. Turned round, the same pairs turned round. */
+export function pairwise(a: readonly Compared[], b: readonly Compared[]): Pair[] {
+  // Where several pairings cost the same, the choice must not hang on which list comes first.
+  return comesFirst(b, a) ? ordered(b, a).map(({ a: x, b: y }) => pair(y, x)) : ordered(a, b);
+}
+
+/** What an alignment costs: 0 = the same actions. */
+export function costOf(a: readonly Compared[], b: readonly Compared[], pairs: readonly Pair[]): number {
+  return pairs.reduce((sum, { a: i, b: j }) => sum + pairCost(i === undefined ? undefined : a[i], j === undefined ? undefined : b[j]), 0);
+}
+
+function ordered(a: readonly Compared[], b: readonly Compared[]): Pair[] {
+  const shorter = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < shorter && a[head]?.key === b[head]?.key) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && a[a.length - 1 - tail]?.key === b[b.length - 1 - tail]?.key) tail += 1;
+  const pairs: Pair[] = Array.from({ length: head }, (_, index) => ({ a: index, b: index }));
+  pairs.push(...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)).map(({ a: i, b: j }) => pair(shifted(i, head), shifted(j, head))));
+  for (let index = tail; index > 0; index--) pairs.push({ a: a.length - index, b: b.length - index });
+  return pairs;
+}
+
+/** The table. Row i, column j: the least cost of the first i of `a` and the first j of `b`. */
+function middle(a: readonly Compared[], b: readonly Compared[]): Pair[] {
+  const [keysA, keysB] = interned(a.map((one) => one.key), b.map((one) => one.key));
+  const [shapesA, shapesB] = interned(a.map((one) => one.shape), b.map((one) => one.shape));
+  const [kindsA, kindsB] = interned(a.map((one) => one.kind), b.map((one) => one.kind));
+  const step = (i: number, j: number): number => (keysA[i] === keysB[j] ? 0 : shapesA[i] === shapesB[j] ? OTHER_ARGUMENTS : kindsA[i] === kindsB[j] ? OTHER_TOOL : OTHER_KIND);
+  const width = b.length + 1;
+  const costs = new Int32Array((a.length + 1) * width);
+  for (let j = 1; j <= b.length; j++) costs[j] = j * GAP;
+  // The place above to the left and the one to the left are kept at hand: this loop is where the time goes.
+  for (let i = 1, place = width; i <= a.length; i++) {
+    let left = i * GAP;
+    let corner = left - GAP;
+    costs[place++] = left;
+    for (let j = 1; j <= b.length; j++, place++) {
+      const above = costs[place - width] ?? 0;
+      left = Math.min(corner + step(i - 1, j - 1), above + GAP, left + GAP);
+      corner = above;
+      costs[place] = left;
+    }
+  }
+  const at = (i: number, j: number): number => costs[i * width + j] ?? 0;
+  const pairs: Pair[] = [];
+  let [i, j] = [a.length, b.length];
+  while (i > 0 || j > 0) {
+    if (i > 0 && j > 0 && at(i, j) === at(i - 1, j - 1) + step(i - 1, j - 1)) pairs.push({ a: --i, b: --j });
+    else if (i > 0 && at(i, j) === at(i - 1, j) + GAP) pairs.push({ a: --i });
+    else pairs.push({ b: --j });
+  }
+  return pairs.reverse();
+}
+
+function pairCost(a: Compared | undefined, b: Compared | undefined): number {
+  if (a === undefined || b === undefined) return GAP;
+  return a.key === b.key ? 0 : a.shape === b.shape ? OTHER_ARGUMENTS : a.kind === b.kind ? OTHER_TOOL : OTHER_KIND;
+}
+
+/** Texts as numbers, equal where the texts are: the table compares millions of times. */
+function interned(a: readonly string[], b: readonly string[]): [Int32Array, Int32Array] {
+  const numbers = new Map<string, number>();
+  const number = (text: string): number => {
+    const known = numbers.get(text) ?? numbers.size;
+    numbers.set(text, known);
+    return known;
+  };
+  return [Int32Array.from(a, number), Int32Array.from(b, number)];
+}
+
+function comesFirst(a: readonly Compared[], b: readonly Compared[]): boolean {
+  if (a.length !== b.length) return a.length < b.length;
+  const index = a.findIndex((one, at) => one.key !== b[at]?.key);
+  return index >= 0 && (a[index]?.key ?? '') < (b[index]?.key ?? '');
+}
+
+function shifted(index: number | undefined, by: number): number | undefined {
+  return index === undefined ? undefined : index + by;
+}
+
+function pair(a: number | undefined, b: number | undefined): Pair {
+  return { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) };
+}

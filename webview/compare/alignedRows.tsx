@@ -1,0 +1,80 @@
+/** Attempts side by side: a row per aligned action, a column per attempt. */
+import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
+import type { AlignedRow, Alignment, Cell } from '../../src/trace/align/columns.ts';
+import { callDifferences } from '../../src/trace/align/differences.ts';
+import { actionText, differenceText } from '../../src/trace/align/label.ts';
+import { Glyph } from '../components/marks/glyph.tsx';
+import { VirtualList } from '../components/virtualList.tsx';
+
+const ROW = 44;
+/** The least a column is wide. */
+const COLUMN = 208;
+const SIGNS: Readonly<Record<Cell['state'], readonly [string, string]>> = {
+  same: ['=', 'the same'], arguments: ['≈', 'other arguments'], text: ['~', 'other words'], tool: ['≠', 'another tool'], missing: ['', 'not done'],
+};
+
+export interface Spot {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface AlignedRowsProps {
+  readonly attempts: readonly ComparedAttempt[];
+  readonly alignment: Alignment;
+  /** Columns that are shown, as indexes into the attempts. */
+  readonly columns: readonly number[];
+  /** `column`: an index into `columns`. */
+  readonly spot: Spot;
+  readonly onRow: (row: number) => void;
+  readonly onOpen: (row: number) => void;
+}
+
+export function AlignedRows({ attempts, alignment, columns, spot, onRow, onOpen }: AlignedRowsProps) {
+  const { rows, firstSplit } = alignment;
+  const grid = { gridTemplateColumns: `repeat(${columns.length}, minmax(${COLUMN}px, 1fr))` };
+  return (
+    <div class="compare-rows" style={{ minWidth: `${columns.length * COLUMN}px` }}>
+      <div class="compare-heads" style={grid}>
+        {columns.map((column, index) => {
+          const attempt = attempts[column];
+          return attempt === undefined ? null : (
+            <div key={column} class={`compare-head${index === spot.column ? ' is-chosen' : ''}`}>
+              <Glyph outcome={attempt.outcome} title={attempt.outcome} /> attempt {attempt.attempt}
+              {column === alignment.reference && <span class="compare-tag">reference</span>}
+            </div>
+          );
+        })}
+      </div>
+      <VirtualList count={rows.length} rowHeight={ROW} label="Steps side by side" role="listbox" selected={spot.row} keyOf={(index) => index} onSelect={onRow} onOpen={onOpen}
+        row={(index) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <div class={`compare-row${index === firstSplit ? ' is-split' : ''}`} style={grid}>
+              {columns.map((column, at) => <CellView key={column} row={row} column={column} chosen={index === spot.row && at === spot.column} rejoins={rejoinsIn(alignment, row, column)} />)}
+            </div>
+          );
+        }} />
+    </div>
+  );
+}
+
+function CellView({ row, column, chosen, rejoins }: { readonly row: AlignedRow; readonly column: number; readonly chosen: boolean; readonly rejoins: boolean }) {
+  const cell = row.cells[column];
+  const [sign, said] = SIGNS[cell?.state ?? 'missing'];
+  if (cell?.action === undefined) return <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`}><span class="compare-hidden">{said}</span></div>;
+  const base = row.cells[row.base]?.action;
+  const found = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
+  const told = found.flatMap((call) => [...call.arguments.map((one) => differenceText(one)), ...call.result.map((one) => `result ${differenceText(one)}`)]);
+  const text = actionText(cell.action);
+  return (
+    <div class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`} title={[text, ...told].join('\n')}>
+      <div class="compare-line"><span class="compare-sign" aria-hidden="true">{column === row.base ? '' : sign}</span><span class="compare-step">{cell.action.step}</span> {text}<span class="compare-hidden">, {said}</span></div>
+      <div class="compare-line compare-told">{[...(rejoins ? ['together again'] : []), ...told].join(' · ')}</div>
+    </div>
+  );
+}
+
+function rejoinsIn({ splits }: Alignment, row: AlignedRow, column: number): boolean {
+  const action = row.cells[column]?.action;
+  return action !== undefined && splits[column]?.rejoin?.b === action;
+}

@@ -1,0 +1,46 @@
+/** The attempts at one task, read whole: what they did, as a tree and side by side. */
+import { bestReference, comparedAttempt, type ComparedAttempt } from '../../src/trace/align/attempt.ts';
+import { align, type Alignment } from '../../src/trace/align/columns.ts';
+import { prefixTree, type Branch } from '../../src/trace/align/prefixTree.ts';
+import { TrajectoryModel } from '../../src/trace/model.ts';
+import { counting } from '../../src/trace/outcome.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { readEvent } from '../../src/trace/upgrades.ts';
+import { StreamData } from '../data/streamData.ts';
+import type { Host } from '../host/host.ts';
+
+export interface Compared {
+  readonly attempts: readonly ComparedAttempt[];
+  readonly tree: Branch;
+  readonly alignment: Alignment;
+}
+
+export class CompareData extends StreamData {
+  /** Absent until all attempts were read. */
+  compared: Compared | undefined;
+  /** Attempts read so far, and how many there are. */
+  read = 0;
+  total = 0;
+
+  constructor(host: Host, batch: string, task: string) {
+    super(host);
+    void this.load(this.#read(batch, task));
+  }
+
+  async #read(batch: string, task: string): Promise<void> {
+    const rows: RolloutRow[] = [];
+    for await (const row of this.api.allRollouts(batch, { task, all: 1 }, this.signal)) rows.push(row);
+    const counted = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []).sort((a, b) => a.attempt - b.attempt);
+    this.total = counted.length;
+    const attempts: ComparedAttempt[] = [];
+    for (const row of counted) {
+      const model = new TrajectoryModel();
+      for await (const page of this.api.allEvents(row.rollout, this.signal)) model.push(page.map((event) => readEvent(event, { checked: true })));
+      attempts.push(comparedAttempt(row, model));
+      this.read = attempts.length;
+      this.touch();
+    }
+    this.compared = { attempts, tree: prefixTree(attempts), alignment: align(attempts, bestReference(attempts)) };
+    this.head();
+  }
+}
