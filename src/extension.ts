@@ -3,10 +3,12 @@ import type * as vscode from 'vscode';
 import { HostBatchList } from './host/batches/batchList.ts';
 import { registerBatchCommands } from './host/batches/control.ts';
 import { registerCodeLens } from './host/codelens/codeLens.ts';
+import { registerDebug } from './host/debug/debug.ts';
 import { StudioFiles } from './host/files/studioFiles.ts';
 import { registerImport } from './host/importing/import.ts';
 import { registerSample } from './host/importing/sample.ts';
 import { launchState, registerLaunch } from './host/launch/launch.ts';
+import { registerMcp } from './host/mcp/mcp.ts';
 import { registerOpen } from './host/open/open.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
 import { createCli } from './host/server/cli.ts';
@@ -49,8 +51,10 @@ export function activate(context: vscode.ExtensionContext): void {
     registerSample(services, register, files),
     registerViews(services, register, files),
     registerTesting(services, register, { ...launching, files }),
-    registerCodeLens(services, register, files),
+    registerCodeLens(services, register, { files, memory: launching.memory }),
     registerTemplates(services, register),
+    registerDebug(services, register, launching),
+    registerMcp(launching.values),
     registerDiagnostics(services, register, { log, values: launching.values, act: pages.act }),
   );
 }

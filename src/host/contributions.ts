@@ -1,5 +1,6 @@
 /** VS Code's part of package.json, put together from tables. Plain data: the build writes it, tests compare it. */
 import { commands } from './contributions/commands.ts';
+import { breakpoints, debuggers, DEBUG_TYPE, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
 import { menus } from './contributions/menus.ts';
 import { configuration } from './contributions/settings.ts';
@@ -8,6 +9,8 @@ import { walkthroughs } from './contributions/walkthrough.ts';
 
 /** The kind of the pages' webview panels, as it is stored for a reload of the window. */
 export const PAGE_VIEW_TYPE = 'rollout.page';
+/** What offers our MCP server to coding agents (VS Code 1.101 and later). */
+export const MCP_PROVIDER = 'rollout.mcp';
 
 const FILE_KINDS = ['agent', 'world', 'batch'] as const;
 
@@ -24,6 +27,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
   activationEvents: [
     ...FILE_KINDS.map((kind) => `workspaceContains:**/*.${kind}.yaml`),
     `onWebviewPanel:${PAGE_VIEW_TYPE}`,
+    `onDebugResolve:${DEBUG_TYPE}`,
     'onUri',
   ],
   capabilities: {
@@ -46,6 +50,11 @@ export const manifest: Readonly<Record<string, unknown>> = {
     views,
     viewsWelcome,
     walkthroughs,
+    languages,
+    grammars,
+    breakpoints,
+    debuggers,
+    mcpServerDefinitionProviders: [{ id: MCP_PROVIDER, label: 'Rollout Studio' }],
     yamlValidation: FILE_KINDS.map((kind) => ({ fileMatch: `*.${kind}.yaml`, url: `./media/schemas/${kind}.schema.json` })),
   },
 };

@@ -43,6 +43,8 @@ export interface BatchList {
 /** The page panels. */
 export interface Pages {
   open(place: PagePlace, options?: { readonly beside?: boolean; readonly preserveFocus?: boolean }): Promise<void>;
+  /** Whether a page of it is open. */
+  shows(place: PagePlace): boolean;
   /** Where the active page is; undefined when the active editor is none. */
   readonly active: Observable<PagePlace | undefined>;
 }

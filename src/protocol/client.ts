@@ -7,6 +7,7 @@ import type { TraceEvent } from '../trace/schema.ts';
 import { rolloutRow } from '../trace/summary.ts';
 import { forkEdit } from '../config/submission.ts';
 import { taskRecord } from './task.ts';
+import { breakpoint } from './commands.ts';
 import { lineage } from './worker.ts';
 
 const int = z.number().int();
@@ -52,6 +53,8 @@ export const createBatch = z.object({
   tasks: z.array(taskRecord).max(1000),
   /** A batch launched by the debugger: touched rollouts settle their attempts. */
   debug: z.boolean().optional(),
+  /** Set before anything runs. */
+  breakpoints: z.array(breakpoint).optional(),
   /** Imported: rollouts come as finished streams by `POST …/import`; nothing is queued. `submission` is the sha of the source file then. */
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
 });
@@ -103,6 +106,10 @@ export const fork = z.object({
   submission: z.string().optional(),
   secrets: z.record(z.string(), z.string()).optional(),
   accept_irreversible: z.boolean().optional(),
+  /** Set before anything runs. */
+  breakpoints: z.array(breakpoint).optional(),
+  /** Of the debugger: touched rollouts settle their attempts. */
+  debug: z.boolean().optional(),
   by: z.string().optional(),
 });
 export type Fork = z.infer<typeof fork>;

@@ -45,7 +45,8 @@ export const verbArgs = {
   answer: z.object({ value: json }),
   cancel: z.object({ reason: z.string().optional() }),
   watch: z.object({ on: z.boolean() }),
-  breakpoints: z.object({ breakpoints: z.array(breakpoint) }),
+  /** `of`: only those of a batch whose ids begin with this are replaced; others, of another client, stay. */
+  breakpoints: z.object({ breakpoints: z.array(breakpoint), of: z.string().min(1).optional() }),
   drain: z.object({}),
 } as const;
 

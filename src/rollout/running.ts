@@ -3,6 +3,7 @@ import { sha256Hex } from '../common/hash.ts';
 import { codeSha, configSha, type Submission } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { faultOf } from './faults.ts';
+import { Repeats } from '../trace/repeats.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
@@ -52,10 +53,12 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const log = new Log(ports.recorder, ports.clock, sha256, ports.redact);
   const totals = new TotalsCounter((agent) => modelOf(job.submission, agent).price);
   const fingerprint = new Fingerprint();
+  const repeats = new Repeats();
   const ownFrom = (job.fork?.seq ?? 0) + 1;
   const outcome = outcomesOnly(fingerprint);
   const note = (event: TraceEvent, own: boolean): void => {
     if (own) totals.add(event);
+    if (event.kind === 'tool.start') repeats.add(event);
     outcome(event);
   };
   const history = await History.read(job.prefix, log, ownFrom, sha256, (ref) => ports.recorder.readBlob(ref.$blob, life.signal), note);
@@ -74,7 +77,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const gates = new Gates({
     log, holds, permits: ports.holdPermits, again,
     head: new HeadEdits(log, history.edits, (agent) => history.inbox(agent)),
-    surroundings: { task: job.task, attempt: job.attempt, usage: () => totals.totals(0) },
+    surroundings: { task: job.task, attempt: job.attempt, repeats: (span) => repeats.of(span), usage: () => totals.totals(0) },
     claim: (breakpoint) => ports.claim(breakpoint),
     touch: () => {
       running.touched = true;

@@ -1,10 +1,12 @@
-/** Calls of one tool among each other: the one before, the one after, the how-many-th. */
+/** Calls of one tool among each other: the one before, the one after, the how-many-th, how often it was the same. */
 import type { ToolSpan } from './model/spans.ts';
 import { countUpTo } from './model/search.ts';
 import type { TrajectoryModel } from './model.ts';
+import { Repeats } from './repeats.ts';
 
 interface Index {
   taken: number;
+  readonly repeats: Repeats;
   readonly byName: Map<string, { readonly spans: ToolSpan[]; readonly seqs: number[] }>;
 }
 
@@ -30,12 +32,18 @@ export function nextCall(model: TrajectoryModel, span: ToolSpan): ToolSpan | und
   return callsOf(model, span.start.data.name)[callNumber(model, span)];
 }
 
+/** How often the tool was called with the very same arguments before. */
+export function repeatsOf(model: TrajectoryModel, span: ToolSpan): number {
+  return indexOf(model).repeats.of(span.seq);
+}
+
 function indexOf(model: TrajectoryModel): Index {
   let index = indexes.get(model);
-  if (index === undefined) indexes.set(model, (index = { taken: 0, byName: new Map() }));
+  if (index === undefined) indexes.set(model, (index = { taken: 0, repeats: new Repeats(), byName: new Map() }));
   for (; index.taken < model.tools.length; index.taken++) {
     const span = model.tools[index.taken];
     if (span === undefined) continue;
+    index.repeats.add(span.start);
     const { name } = span.start.data;
     let calls = index.byName.get(name);
     if (calls === undefined) index.byName.set(name, (calls = { spans: [], seqs: [] }));

@@ -3,7 +3,7 @@
  * a message or a start; every move gives the new position, or undefined where there is none.
  */
 import { nextCall, previousCall } from './calls.ts';
-import { hashOf } from '../common/hash.ts';
+import { isSameJson, type Json } from '../common/json.ts';
 import { countUpTo } from './model/search.ts';
 import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
@@ -68,7 +68,7 @@ export function changedArguments(model: TrajectoryModel, span: ToolSpan): string
   if (before === undefined) return [];
   const now = recordOf(span);
   const then = recordOf(before);
-  return [...new Set([...Object.keys(now), ...Object.keys(then)])].filter((name) => hashOf(now[name] ?? null) !== hashOf(then[name] ?? null));
+  return [...new Set([...Object.keys(now), ...Object.keys(then)])].filter((name) => !isSameJson(now[name] ?? null, then[name] ?? null));
 }
 
 /** Whether it was called with what it was called with before. */
@@ -76,6 +76,6 @@ export function isRepeat(model: TrajectoryModel, span: ToolSpan): boolean {
   return previousCall(model, span) !== undefined && changedArguments(model, span).length === 0;
 }
 
-function recordOf({ start: { data } }: ToolSpan): Readonly<Record<string, unknown>> {
+function recordOf({ start: { data } }: ToolSpan): Readonly<Record<string, Json>> {
   return typeof data.arguments === 'object' && data.arguments !== null && !Array.isArray(data.arguments) ? data.arguments : { value: data.arguments };
 }

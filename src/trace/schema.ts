@@ -126,37 +126,38 @@ export type TokenRecord = z.infer<typeof tokenRecord>;
 
 // ---- the kinds ------------------------------------------------------------------------------------------------
 
-export const eventData = {
+/** How the data of each kind is checked: made when it is first asked for, as a page that reads what a store has checked never does. */
+const eventData = {
   // In a rollout stream. Absent in imported ones: whatever the source does not tell.
-  'rollout.start': z.object({
+  'rollout.start': () => z.object({
     batch: z.string(), task: z.string(), attempt: int.min(1), try: int.min(1),
     seed: int.optional(), config: sha.optional(), code: sha.optional(), model: z.string().optional(),
     fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
     /** `none`: an imported stream whose source has no times; `at` is then the time of import and only the order counts. */
     times: z.literal('none').optional(),
   }),
-  'rollout.lease': z.object({ epoch: int.min(1), worker: z.string(), how: z.enum(['fresh', 'resumed', 'closing']), snapshot: sha.optional() }),
-  message: z.object({
+  'rollout.lease': () => z.object({ epoch: int.min(1), worker: z.string(), how: z.enum(['fresh', 'resumed', 'closing']), snapshot: sha.optional() }),
+  message: () => z.object({
     m: int.min(1), role, parts: z.array(part), origin,
     from: z.string().optional(), to: z.string().optional(), topic: z.string().optional(),
     priority: int.optional(), headers: z.record(z.string(), json).optional(),
   }),
-  'model.start': z.object({
+  'model.start': () => z.object({
     step: int.min(1),
     /** Absent only in imported streams whose source does not name it. */
     model: z.string().optional(),
     endpoint: z.string().optional(), context,
     sampling: z.record(z.string(), json), tools: sha.optional(),
   }),
-  'model.end': z.object({
+  'model.end': () => z.object({
     status: callStatus, m: int.min(1).optional(), finish_reason: z.string().optional(), usage: usage.optional(), ms: ms.optional(),
     queue_ms: ms.optional(), first_ms: ms.optional(),
     retries: z.array(z.object({ at: int, ms, class: z.string() })).optional(),
     weights: z.string().optional(), tokens: blobRef.optional(),
     trainable: z.boolean(), why_not: z.string().optional(), source, error: traceError.optional(),
   }),
-  'tool.start': z.object({ call: z.string(), name: z.string(), arguments: json, raw: z.string().optional(), effect }),
-  'tool.end': z.object({
+  'tool.start': () => z.object({ call: z.string(), name: z.string(), arguments: json, raw: z.string().optional(), effect }),
+  'tool.end': () => z.object({
     status: callStatus,
     /** Present only where it says more than the tool message `m` does: its response is the result otherwise. */
     result: json.optional(),
@@ -165,24 +166,24 @@ export const eventData = {
     cut: int.min(0).optional(),
     error: traceError.optional(),
   }),
-  'agent.start': z.object({ how: z.enum(['team', 'handoff', 'parallel', 'loop']), m: int.min(1).optional() }),
-  'agent.end': z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
-  'world.open': z.object({ world: z.string(), kind: z.string(), seed: int.optional(), from: sha.optional() }),
-  'world.close': z.object({ ms: ms.optional(), error: traceError.optional() }),
-  'world.diff': z.object({ changes: z.array(change) }),
-  'world.snapshot': z.object({ snapshot: sha, bytes: int.min(0) }),
-  score: z.object({
+  'agent.start': () => z.object({ how: z.enum(['team', 'handoff', 'parallel', 'loop']), m: int.min(1).optional() }),
+  'agent.end': () => z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
+  'world.open': () => z.object({ world: z.string(), kind: z.string(), seed: int.optional(), from: sha.optional() }),
+  'world.close': () => z.object({ ms: ms.optional(), error: traceError.optional() }),
+  'world.diff': () => z.object({ changes: z.array(change) }),
+  'world.snapshot': () => z.object({ snapshot: sha, bytes: int.min(0) }),
+  score: () => z.object({
     /** In the batch stream: the rollout it is about. */
     rollout: z.string().optional(),
     scorer: z.string(), value: z.number().nullable(), passed: z.boolean().nullable(),
     parts: z.record(z.string(), z.number()).optional(), explanation: z.string().optional(), error: traceError.optional(),
   }),
-  hold: z.object({ why: z.enum(['breakpoint', 'pause', 'step', 'input', 'lost_server']), breakpoint: z.string().optional(), side: z.enum(['before', 'after']), by: z.string().optional(), command: z.string().optional() }),
-  release: z.object({ how: z.enum(['continue', 'step', 'expired']), by: z.string().optional(), held_ms: ms, command: z.string().optional(), value: json.optional() }),
+  hold: () => z.object({ why: z.enum(['breakpoint', 'pause', 'step', 'input', 'lost_server']), breakpoint: z.string().optional(), side: z.enum(['before', 'after']), by: z.string().optional(), command: z.string().optional() }),
+  release: () => z.object({ how: z.enum(['continue', 'step', 'expired']), by: z.string().optional(), held_ms: ms, command: z.string().optional(), value: json.optional() }),
   /** `of`: seq of a start or an end, or the ordinal of a message; `path`: JSON pointer into its data. */
-  edit: z.object({ of: z.object({ seq: seq.optional(), m: int.min(1).optional() }), path: z.string(), value: json, by: z.string().optional(), command: z.string().optional() }),
-  log: z.object({ stream: z.enum(['out', 'err']), text: z.union([z.string(), blobRef]) }),
-  'rollout.end': z.object({
+  edit: () => z.object({ of: z.object({ seq: seq.optional(), m: int.min(1).optional() }), path: z.string(), value: json, by: z.string().optional(), command: z.string().optional() }),
+  log: () => z.object({ stream: z.enum(['out', 'err']), text: z.union([z.string(), blobRef]) }),
+  'rollout.end': () => z.object({
     status: rolloutStatus, passed: z.boolean().nullable(), reward: z.number().nullable(), answer: json,
     touched: z.boolean(), error: traceError.optional(),
     /** Steps and tool calls always; the rest is absent only in imported streams whose source does not tell it. */
@@ -191,18 +192,18 @@ export const eventData = {
     fingerprint: sha.optional(),
   }),
   // In the batch stream.
-  'batch.start': z.object({ name: z.string(), submission: sha.optional(), parent: z.object({ rollout: z.string(), seq: int.min(0) }).optional() }),
-  infra: z.object({
+  'batch.start': () => z.object({ name: z.string(), submission: sha.optional(), parent: z.object({ rollout: z.string(), seq: int.min(0) }).optional() }),
+  infra: () => z.object({
     what: z.string(), pod: z.string().optional(), node: z.string().optional(), endpoint: z.string().optional(),
     worker: z.string().optional(), rollout: z.string().optional(), ms: ms.optional(), text: z.string(),
   }),
-  control: z.object({ command: z.string(), verb: z.string(), by: z.string(), rollout: z.string().optional(), args: json.optional(), result: json.optional() }),
-  note: z.object({ rollout: z.string().optional(), seq: seq.optional(), label: z.string().optional(), text: z.string(), by: z.string() }),
-  'batch.end': z.object({ reason: z.string() }),
+  control: () => z.object({ command: z.string(), verb: z.string(), by: z.string(), rollout: z.string().optional(), args: json.optional(), result: json.optional() }),
+  note: () => z.object({ rollout: z.string().optional(), seq: seq.optional(), label: z.string().optional(), text: z.string(), by: z.string() }),
+  'batch.end': () => z.object({ reason: z.string() }),
 } as const;
 
 export type EventKind = keyof typeof eventData;
-export type EventData = { [K in EventKind]: z.infer<(typeof eventData)[K]> };
+export type EventData = { [K in EventKind]: z.infer<ReturnType<(typeof eventData)[K]>> };
 
 interface Envelope<K extends string, D> {
   /** 1-based position in the stream. */
@@ -231,6 +232,14 @@ const envelope = z.object({
   span: seq.optional(), parent: seq.optional(), data: z.unknown(),
 });
 
+const made = new Map<EventKind, z.ZodType>();
+
+function schemaOf(kind: EventKind): z.ZodType {
+  let schema = made.get(kind);
+  if (schema === undefined) made.set(kind, (schema = eventData[kind]()));
+  return schema;
+}
+
 export function isKnownKind(kind: string): kind is EventKind {
   return Object.hasOwn(eventData, kind);
 }
@@ -246,7 +255,7 @@ export function checkEvent(raw: unknown): EventCheck {
   if (!outer.success) return failure('', outer.error);
   const kind = outer.data.kind;
   if (!isKnownKind(kind)) return { ok: true };
-  const inner = eventData[kind].safeParse(outer.data.data);
+  const inner = schemaOf(kind).safeParse(outer.data.data);
   return inner.success ? { ok: true } : failure('data', inner.error);
 }
 

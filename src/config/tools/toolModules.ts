@@ -1,5 +1,5 @@
 /** The tools of a module and of those it leads to, by their texts. */
-import { dirname, joinPath } from '../../../config/paths.ts';
+import { dirname, joinPath } from '../paths.ts';
 import { toolsIn, type ToolInSource } from './toolSource.ts';
 
 /** undefined when there is no such file. */

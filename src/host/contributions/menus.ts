@@ -24,6 +24,9 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.openBatch': all(TRUSTED, KEY.hasBatches),
   'rollout.openTrajectory': all(TRUSTED, KEY.hasBatches),
   'rollout.openTestAttempts': 'false',
+  'rollout.debug': any(all(TRUSTED, KEY.hasBatches), all(TRUSTED, BATCH_FILE)),
+  'rollout.attachDebugger': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
+  'rollout.fork': all(TRUSTED, KEY.hasBatches),
   'rollout.import': TRUSTED,
   'rollout.createSample': TRUSTED,
   'rollout.newAgent': HAS_FOLDER,
@@ -54,6 +57,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
   ],
   'editor/title/run': [
     { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '1_rollout@1' },
+    { command: 'rollout.debug', when: all(TRUSTED, BATCH_FILE), group: '1_rollout@2' },
   ],
   'editor/title': [
     { command: 'rollout.pauseBatch', when: pageIs('running', 'open'), group: 'navigation@1' },
@@ -62,6 +66,8 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchAgain', when: pageIs('ended'), group: 'navigation@1' },
     { command: 'rollout.runFailedAgain', when: pageIs('ended'), group: '1_rollout@1' },
     { command: 'rollout.retryUnsettled', when: pageIs('ended', 'running', 'paused'), group: '1_rollout@2' },
+    { command: 'rollout.debug', when: all(TRUSTED, KEY.activeTrajectory), group: 'navigation@1' },
+    { command: 'rollout.fork', when: all(TRUSTED, KEY.activeTrajectory), group: 'navigation@2' },
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
   ],
   'view/title': [
@@ -89,6 +95,9 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: 'inline@1' },
     { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
+    { command: 'rollout.debug', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@2' },
+    { command: 'rollout.attachDebugger', when: inBatches(LIVE), group: '1_open@2' },
+    { command: 'rollout.fork', when: inBatches('viewItem =~ /^attempt/'), group: '3_launch@1' },
     { command: 'rollout.pauseBatch', when: inBatches('viewItem == batch.running'), group: '2_control@1' },
     { command: 'rollout.resumeBatch', when: inBatches('viewItem == batch.paused'), group: '2_control@1' },
     { command: 'rollout.stopBatch', when: inBatches(LIVE), group: '2_control@2' },

@@ -19,6 +19,7 @@ export function createPages(services: Omit<Services, 'pages'>): HostPages {
   const serializer = vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, panels);
   return {
     open: (place, options) => panels.open(place, options),
+    shows: (place) => panels.shows(place),
     active: panels.active,
     act,
     dispose: () => {

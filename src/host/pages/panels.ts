@@ -43,6 +43,10 @@ export class PagePanels implements Pages, vscode.WebviewPanelSerializer {
     return Promise.resolve();
   }
 
+  shows(place: PagePlace): boolean {
+    return this.#find(panelKey(place)) !== undefined;
+  }
+
   /** After a reload of the window: the same page, where it was. */
   deserializeWebviewPanel(view: vscode.WebviewPanel, state: unknown): Promise<void> {
     const parsed = kept.safeParse(state);

@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
 import { submission as submissionSchema, modulesOf, type Submission } from '../../config/submission.ts';
 import type { Place } from '../../trace/schema.ts';
-import { candidatesOf } from './sourcePaths.ts';
+import { candidatesOf } from '../../client/sourcePaths.ts';
 
 /** The file of `place`. `api`: of the server that has `rollout`. Throws `not_found` in words for people. */
 export async function findSource(place: Place, api: Api | undefined, rollout: string | undefined): Promise<vscode.Uri> {

@@ -1,5 +1,6 @@
 /** A new batch: everything that can be wrong with it is told before anything is stored. */
 import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { BatchRecord } from '../../store/store.ts';
@@ -38,6 +39,7 @@ async function createOwn(services: Services, request: CreateBatch, known: BatchR
     order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
     debug: request.debug ?? false, imported: false, blobs,
   });
+  if (request.breakpoints !== undefined && known === undefined) await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json); // without absent members
 }
 
 /** Its `submission` is the file it came from: kept, never run. */

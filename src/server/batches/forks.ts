@@ -3,6 +3,7 @@
  * what comes before the cut is answered from the record.
  */
 import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { Fork } from '../../protocol/client.ts';
 import type { Lineage } from '../../protocol/worker.ts';
@@ -52,9 +53,10 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   await store.createBatch({
     id: request.batch, name: `${submission.name}@${request.seq}`, submission: sha, attempts: request.attempts,
     order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
-    debug: false, imported: false, blobs,
+    debug: request.debug ?? false, imported: false, blobs,
     parent: { rollout: request.rollout, seq: request.seq, lineage: lineageAt(parent, request.seq), edits: request.edit ?? [] },
   });
+  if (request.breakpoints !== undefined) await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json); // without absent members
   await store.addTasks(request.batch, 0, [task]);
   await store.seal(request.batch);
   supervisor.look(request.batch);

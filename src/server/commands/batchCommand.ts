@@ -5,6 +5,7 @@ import type { Json } from '../../common/json.ts';
 import { noteArgs, verbArgs, type BatchCommand, type CommandReply } from '../../protocol/commands.ts';
 import { recordOf } from '../batches/create.ts';
 import { requireSecrets } from '../batches/secrets.ts';
+import { breakpointsOf } from '../workers/hub.ts';
 import { parse } from '../http/call.ts';
 import type { Services } from '../services.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
@@ -77,12 +78,12 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     case 'breakpoints': {
-      const { breakpoints } = parse(verbArgs.breakpoints, given, 'args');
-      const asJson = JSON.parse(JSON.stringify(breakpoints)) as Json; // without absent members
+      const { breakpoints, of } = parse(verbArgs.breakpoints, given, 'args');
       return {
-        told: { breakpoints: asJson },
+        told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json },
         apply: async () => {
-          await store.setBreakpoints(batch, asJson);
+          const kept = of === undefined ? [] : breakpointsOf(await recordOf(services, batch)).filter(({ id }) => !id.startsWith(of));
+          await store.setBreakpoints(batch, JSON.parse(JSON.stringify([...kept, ...breakpoints])) as Json); // without absent members
           return { changed: breakpoints.length };
         },
       };

@@ -1,5 +1,6 @@
 /** The variables of an expression, for an event of a trajectory, a rollout at a gate, and a row of a batch. */
 import type { Json } from '../../common/json.ts';
+import { repeatsOf } from '../calls.ts';
 import { stateAt, type RolloutState } from '../fold.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import { textOf } from '../model/messages.ts';
@@ -62,7 +63,7 @@ export interface Gate {
   readonly agent: string;
   readonly task: TaskRecord;
   readonly attempt: number;
-  readonly tool?: { readonly name: string; readonly arguments: Json; readonly result?: Json | undefined; readonly error?: Json | undefined; readonly ms?: number | undefined };
+  readonly tool?: { readonly name: string; readonly arguments: Json; readonly result?: Json | undefined; readonly error?: Json | undefined; readonly ms?: number | undefined; readonly repeats: number };
   /** The message that came of it. */
   readonly message?: { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] };
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number; readonly cached_tokens?: number | undefined };
@@ -86,7 +87,7 @@ export function gateEnvironment(gate: Gate): QueryEnvironment {
     },
     get tool() {
       if (tool === undefined) return NOTHING;
-      return { name: tool.name, arguments: tool.arguments, result: tool.result ?? null, error: tool.error ?? null, ms: tool.ms ?? null };
+      return { name: tool.name, arguments: tool.arguments, result: tool.result ?? null, error: tool.error ?? null, ms: tool.ms ?? null, repeats: tool.repeats };
     },
     get message() {
       return message === undefined ? NOTHING : messageValues(message);
@@ -140,6 +141,9 @@ function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values
     result: result === undefined ? null : unescapeKeys(result),
     error: end?.error ?? null,
     ms: end?.ms ?? null,
+    get repeats() {
+      return repeatsOf(model, span);
+    },
   };
 }
 

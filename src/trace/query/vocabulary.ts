@@ -9,7 +9,7 @@ export interface QueryEnvironment {
   readonly event: Values;
   /** Index of the step it belongs to; 0 = before the first. */
   readonly step: number;
-  /** Of events that belong to a tool call: name, arguments, result, error and ms; the last three null before they are known. */
+  /** Of events that belong to a tool call: name, arguments, result, error and ms, the last three null before they are known; repeats: earlier calls with the very same arguments. */
   readonly tool: Values;
   /** Of messages and of ends that have one: m, role, origin, text, reasoning, calls [{name, arguments}], parts, from, to, topic. */
   readonly message: Values;
@@ -40,7 +40,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
 /** Fields of the records, for errors that say what there is. */
 export const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
-  tool: ['name', 'arguments', 'result', 'error', 'ms'],
+  tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats'],
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],
   task: ['id', 'question', 'answer', 'level', 'files', 'world', 'meta'],
   usage: ['input_tokens', 'output_tokens', 'cached_tokens'],

@@ -20,7 +20,7 @@ function gate(over: Partial<Gate> = {}): Gate {
   return {
     side: 'after', event: { seq: 12, kind: 'tool.end', data: { status: 'error' } }, step: 3, agent: 'desk', attempt: 2,
     task: { id: 'renew-overdue', question: 'Renew', level: 2, meta: { source: 'own' } },
-    tool: { name: 'renew_loan', arguments: { loan_id: 17, $ref: 'x', ids: [1, 2] }, error: { class: 'tool_error', message: 'limit reached' }, ms: 12.4 },
+    tool: { name: 'renew_loan', arguments: { loan_id: 17, $ref: 'x', ids: [1, 2] }, error: { class: 'tool_error', message: 'limit reached' }, ms: 12.4, repeats: 0 },
     usage: { input_tokens: 100, output_tokens: 20 },
     changes: [{ table: 'loans', key: 17, op: 'update', before: { due: 1 }, after: { due: 2 } }],
     ...over,
@@ -165,7 +165,7 @@ describe('conditions at a gate', () => {
   });
 
   it('knows nothing of a result before there is one', () => {
-    const before: Partial<Gate> = { side: 'before', tool: { name: 'f', arguments: {} } };
+    const before: Partial<Gate> = { side: 'before', tool: { name: 'f', arguments: {}, repeats: 0 } };
     assert.ok(atGate('tool.name == "f" && tool.result == null && tool.error == null && tool.ms == null', before));
     assert.ok(!atGate('tool.error.class == "x"', before));
   });

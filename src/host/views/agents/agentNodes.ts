@@ -5,7 +5,7 @@ import { parseFile, type Path } from '../../../config/source/parse.ts';
 import { isJsonObject } from '../../../common/json.ts';
 import { plural } from '../../../trace/text/units.ts';
 import type { Look } from '../look.ts';
-import { moduleTools, type ReadText } from './toolModules.ts';
+import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
 
 /** A spot in a file, 1-based. */
 export interface Spot {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { argumentPlace } from '../../../../src/host/open/argument.ts';
 import { batchIcon } from '../../../../src/host/pages/icon.ts';
 import { linkPlace, panelKey, placeLink, placeReference, readLink } from '../../../../src/host/pages/placeName.ts';
-import { candidatesOf } from '../../../../src/host/pages/sourcePaths.ts';
+import { candidatesOf } from '../../../../src/client/sourcePaths.ts';
 import type { PagePlace } from '../../../../src/protocol/page.ts';
 import { OUTCOMES } from '../../../../src/trace/outcome.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { checkFiles } from '../../../../src/config/checkFiles.ts';
 import { fill, nameProblem, templateSet, type TemplateKind } from '../../../../src/host/templates/template.ts';
-import { toolsIn } from '../../../../src/host/views/agents/toolSource.ts';
+import { toolsIn } from '../../../../src/config/tools/toolSource.ts';
 import { memoryFiles } from '../../../support/memoryFiles.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../../../media/templates');

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { agentNode, type AgentNode } from '../../../../src/host/views/agents/agentNodes.ts';
-import { moduleTools, type ReadText } from '../../../../src/host/views/agents/toolModules.ts';
-import { toolsIn } from '../../../../src/host/views/agents/toolSource.ts';
+import { moduleTools, type ReadText } from '../../../../src/config/tools/toolModules.ts';
+import { toolsIn } from '../../../../src/config/tools/toolSource.ts';
 
 const reader = (files: Readonly<Record<string, string>>): ReadText => (file) => Promise.resolve(files[file]);
 /** `label (line): children`. */

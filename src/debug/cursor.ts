@@ -1,0 +1,146 @@
+/** The cursor of one rollout in a debug session: where it stands, how it came there, and where the next move leads. */
+import { setImmediate } from 'node:timers/promises';
+import { cancelled } from '../common/abort.ts';
+import { BreakpointSet, type GateSide, type MatchedBreakpoint } from '../protocol/breakpointSet.ts';
+import type { Breakpoint } from '../protocol/commands.ts';
+import type { AnyEvent, TrajectoryModel } from '../trace/model.ts';
+import { environmentOf } from '../trace/query/environment.ts';
+import { Stops, type Place } from '../trace/stops.ts';
+import type { TaskRecord } from '../trace/task.ts';
+
+export type Step = 'next' | 'into' | 'out';
+
+/** Where a run through the record stopped. `matched`: breakpoints that match there; none = the end of the record. */
+export interface Run {
+  readonly place: Place;
+  readonly matched: readonly MatchedBreakpoint[];
+}
+
+/** Stops on single lines of the trajectory's text: seqs of stops. */
+export type LineStops = ReadonlySet<number>;
+
+/** Events looked at before others get a turn. */
+const SLICE = 2_000;
+
+export class RolloutCursor {
+  readonly #model: TrajectoryModel;
+  readonly #task: TaskRecord;
+  #place: Place;
+  /** Places before, oldest first. */
+  readonly #visited: Place[] = [];
+
+  constructor(model: TrajectoryModel, task: TaskRecord, place: Place) {
+    this.#model = model;
+    this.#task = task;
+    this.#place = place;
+  }
+
+  get place(): Place {
+    return this.#place;
+  }
+
+  get stops(): Stops {
+    return Stops.of(this.#model);
+  }
+
+  /** Goes to a place; `back` comes back from it. */
+  goto(place: Place): void {
+    if (place.seq === this.#place.seq && place.at === this.#place.at) return;
+    this.#visited.push(this.#place);
+    this.#place = place;
+  }
+
+  /** One step through the record; false at its end, where nothing moves. */
+  step(how: Step): boolean {
+    const place = this.stops[how](this.#place);
+    if (place === undefined) return false;
+    this.goto(place);
+    return true;
+  }
+
+  /** To where the last move came from; where none was made, the stop before. False at the beginning. */
+  back(): boolean {
+    const place = this.#visited.pop() ?? this.stops.previous(this.#place);
+    if (place === undefined) return false;
+    this.#place = place;
+    return true;
+  }
+
+  /**
+   * Runs through the record to the next match, else to the end of it (`until`: the last event to look at); `backward`:
+   * to the one before, else to the beginning. `onLog` hears log points, in a forward run. Rejects when `signal` aborts.
+   */
+  async run(direction: 'forward' | 'backward', breakpoints: readonly Breakpoint[], lines: LineStops, onLog: (text: string, place: Place) => void, signal: AbortSignal, until = this.#model.last): Promise<Run> {
+    const set = new BreakpointSet();
+    set.set(breakpoints);
+    const found = direction === 'forward' ? await this.#forward(set, lines, onLog, signal, until) : await this.#backward(set, lines, signal);
+    this.goto(found.place);
+    return found;
+  }
+
+  async #forward(set: BreakpointSet, lines: LineStops, onLog: (text: string, place: Place) => void, signal: AbortSignal, until: number): Promise<Run> {
+    // A hit condition counts from the beginning, wherever the cursor came from.
+    for (let seq = set.counts ? 1 : this.#place.at + 1; seq <= until; seq++) {
+      if (seq % SLICE === 0) await pause(signal);
+      const matched = this.#matches(set, seq);
+      if (seq <= this.#place.at) continue;
+      const place = this.#placeOf(seq);
+      for (const { text } of matched) if (text !== undefined) onLog(text, place);
+      const holding = matched.filter(({ text }) => text === undefined);
+      if (holding.length > 0 || lines.has(seq)) return { place, matched: holding };
+    }
+    return { place: { seq: this.#placeOf(until).seq, at: until }, matched: [] };
+  }
+
+  async #backward(set: BreakpointSet, lines: LineStops, signal: AbortSignal): Promise<Run> {
+    let last: Run | undefined;
+    // Hits can only be counted forward: the last match before the place is then the one.
+    for (let step = 1; step < this.#place.at; step++) {
+      if (step % SLICE === 0) await pause(signal);
+      const seq = set.counts ? step : this.#place.at - step;
+      const matched = this.#matches(set, seq).filter(({ text }) => text === undefined);
+      if (matched.length === 0 && !lines.has(seq)) continue;
+      last = { place: this.#placeOf(seq), matched };
+      if (!set.counts) break;
+    }
+    return last ?? { place: this.stops.first ?? this.#place, matched: [] };
+  }
+
+  #matches(set: BreakpointSet, seq: number): MatchedBreakpoint[] {
+    const event = this.#model.event(seq);
+    const gate = event === undefined ? undefined : gateOf(this.#model, event);
+    return gate === undefined ? [] : set.matches(gate, () => environmentOf(this.#model, seq, this.#task));
+  }
+
+  #placeOf(seq: number): Place {
+    return this.stops.placeOf(seq) ?? { seq, at: seq };
+  }
+}
+
+/** The side of an outside effect that an event is; undefined = it is none. */
+export function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | undefined {
+  if ('unknown' in event) return undefined;
+  switch (event.kind) {
+    case 'model.start':
+      return { side: 'before', kind: 'model', name: event.data.model ?? '' };
+    case 'tool.start':
+      return { side: 'before', kind: 'tool', name: event.data.name };
+    case 'model.end':
+      return { side: 'after', kind: 'model', name: '' };
+    case 'tool.end': {
+      const span = event.span === undefined ? undefined : model.span(event.span);
+      return { side: 'after', kind: 'tool', name: span?.kind === 'tool' ? span.start.data.name : '' };
+    }
+    // What it was worth: conditions on `reward` look here.
+    case 'score':
+      return { side: 'after', kind: 'score', name: event.data.scorer };
+    default:
+      return undefined;
+  }
+}
+
+/** Lets other work have its turn. Rejects when `signal` aborts. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  if (signal.aborted) throw cancelled(signal);
+}

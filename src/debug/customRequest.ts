@@ -1,0 +1,30 @@
+/** What the Debug Adapter Protocol has no request for: commands to a held rollout, and the other head of the cursor. */
+import { z } from 'zod';
+import { StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
+import type { LiveControl } from './debuggee.ts';
+
+const json = z.unknown() as unknown as z.ZodType<Json>;
+/** Absent: the only one. */
+const rollout = z.string().optional();
+
+export const customRequest = z.discriminatedUnion('command', [
+  /** Restart Frame, with leave to make calls again that cannot be undone. */
+  z.object({ command: z.literal('fork'), frameId: z.number().int(), acceptIrreversible: z.boolean().default(false) }),
+  /** A message into the context of the held agent. */
+  z.object({ command: z.literal('inject'), rollout, role: z.enum(['user', 'system']).default('user'), text: z.string().min(1) }),
+  /** Answers a held tool call without making it. */
+  z.object({ command: z.literal('skip'), rollout, result: json }),
+  /** Answers a question to a person. */
+  z.object({ command: z.literal('answer'), rollout, value: json }),
+  /** Moves the cursor to a message or a start. */
+  z.object({ command: z.literal('goTo'), rollout, seq: z.number().int().min(1) }),
+  /** The text of a trajectory. */
+  z.object({ command: z.literal('text'), rollout }),
+]);
+
+/** Throws `conflict` for what is recorded. */
+export function needLive(live: LiveControl | undefined): LiveControl {
+  if (live === undefined) throw new StudioError('conflict', 'This rollout is over: nothing in it can be changed.', { mend: 'Restart a frame to fork it from there.' });
+  return live;
+}

@@ -1,0 +1,63 @@
+/** One rollout in a debug session: its cursor, the text of its trajectory, and the edits that wait for a fork. */
+import type { ForkEdit } from '../config/submission.ts';
+import type { Place } from '../trace/stops.ts';
+import { RolloutCursor } from './cursor.ts';
+import type { Debuggee, Head } from './debuggee.ts';
+import { TrajectoryDocument } from './sources/trajectoryDocument.ts';
+import type { ToolPlaces } from './sources/toolPlaces.ts';
+
+export class DebuggedRollout {
+  readonly debuggee: Debuggee;
+  readonly places: ToolPlaces;
+  readonly limits: Readonly<Record<string, number>>;
+  readonly document: TrajectoryDocument;
+  /** Edits of what is recorded: made by the next fork. */
+  pending: ForkEdit[] = [];
+  /** Ends the run through the record that is under way. */
+  running: AbortController | undefined;
+  /** The head as the client was last told. */
+  told: Head | undefined;
+  #cursor: RolloutCursor | undefined;
+
+  constructor(debuggee: Debuggee, places: ToolPlaces, limits: Readonly<Record<string, number>>) {
+    this.debuggee = debuggee;
+    this.places = places;
+    this.limits = limits;
+    this.document = new TrajectoryDocument(debuggee.model, `${this.title} · ${debuggee.rollout}`);
+  }
+
+  get title(): string {
+    return `${this.debuggee.task.id} · attempt ${this.debuggee.attempt}`;
+  }
+
+  /** Made when there is somewhere to stand. */
+  get cursor(): RolloutCursor | undefined {
+    if (this.#cursor === undefined) {
+      const { model, task } = this.debuggee;
+      const cursor = new RolloutCursor(model, task, { seq: 0, at: 0 });
+      const { first } = cursor.stops;
+      if (first !== undefined) this.#cursor = new RolloutCursor(model, task, first);
+    }
+    return this.#cursor;
+  }
+
+  /** Where it stands; undefined while it runs. */
+  get place(): Place | undefined {
+    return this.debuggee.head === undefined ? undefined : this.cursor?.place;
+  }
+
+  /** Whether the cursor is where the rollout itself is, not somewhere in its record. */
+  get atHead(): boolean {
+    const head = this.debuggee.head?.place;
+    const place = this.cursor?.place;
+    return head !== undefined && place !== undefined && head.seq === place.seq && head.at === place.at;
+  }
+
+  /** Of what ends an event: everything that is known of the stop, for one who looks at it. */
+  get shownAt(): number {
+    const place = this.cursor?.place;
+    if (place === undefined) return 0;
+    const end = this.debuggee.model.span(place.seq)?.end?.seq;
+    return end === undefined ? place.at : Math.max(place.at, end);
+  }
+}

@@ -1,0 +1,52 @@
+/** Where a fork from a frame is cut, and edits as a person types them. */
+import { StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
+import type { ForkEdit } from '../config/submission.ts';
+import type { DebuggedRollout } from './debuggedRollout.ts';
+import type { Frame } from './frames.ts';
+import type { Node } from './variables/node.ts';
+
+/**
+ * The last event a fork from a frame shares: of a step what came before its call, of a tool its start, so that the very
+ * call is made again; behind the end of what an edit changes. undefined where no fork begins.
+ */
+export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRollout): number | undefined {
+  switch (frame.kind) {
+    case 'tool': {
+      const { span } = frame;
+      const edited = pending.some(({ of }) => of.seq !== undefined && of.seq === span.end?.seq);
+      return edited ? span.end?.seq : span.seq;
+    }
+    case 'step':
+      return pending.some(({ of }) => of.seq === frame.seq) ? frame.seq : frame.seq - 1;
+    case 'message': {
+      // An edited message is put in its place by the fork, so it is shared.
+      const { m, event } = frame.entry;
+      return pending.some(({ of }) => of.m === m) ? event.seq : undefined;
+    }
+    case 'agent': {
+      const start = frame.span?.seq ?? model.agent(frame.path)?.modelStarts[0];
+      return start === undefined ? undefined : start - 1;
+    }
+    case 'rollout':
+      return undefined;
+  }
+}
+
+/** An edit of a variable by what was typed: JSON; where a text stood, also a text without quotes. Throws `usage`. */
+export function editOf(node: Node | undefined, typed: string): ForkEdit {
+  if (node?.edit === undefined) {
+    throw new StudioError('usage', 'This cannot be edited.', { mend: 'What can be: arguments and results of a tool call, the parts of a message, the sampling of a model call.' });
+  }
+  const { of, path } = node.edit;
+  return { of: { ...of }, path, value: valueOf(typed, node.json) };
+}
+
+function valueOf(typed: string, before: Json | undefined): Json {
+  try {
+    return JSON.parse(typed) as Json;
+  } catch {
+    if (typeof before === 'string') return typed;
+    throw new StudioError('usage', `“${typed}” is not JSON.`, { mend: 'Write a text in double quotes, a number, true, false, null, a list or a record.' });
+  }
+}

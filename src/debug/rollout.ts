@@ -1,0 +1,159 @@
+/** A rollout on a server as something to debug: read once when it is over, else followed until it is. */
+import { Emitter } from '../common/emitter.ts';
+import { newId } from '../common/ids.ts';
+import type { Json } from '../common/json.ts';
+import type { Api, RolloutInfo } from '../protocol/api.ts';
+import type { Breakpoint, RolloutCommand } from '../protocol/commands.ts';
+import { follow, type OpenSocket } from '../protocol/follow.ts';
+import { TrajectoryModel } from '../trace/model.ts';
+import type { BlobRef, TraceEvent } from '../trace/schema.ts';
+import { Stops } from '../trace/stops.ts';
+import { readEvent } from '../trace/upgrades.ts';
+import type { Debuggee, ForkHow, Head, LiveControl, StopReason } from './debuggee.ts';
+
+/** The way to a server. */
+export interface ServerLink {
+  readonly api: Api;
+  readonly openSocket: OpenSocket;
+  /** Finds or starts the server again after it was lost. */
+  reconnect(signal: AbortSignal): Promise<void>;
+}
+
+export interface OpenOptions {
+  /** false: as it is now, even if it still runs. */
+  readonly follow: boolean;
+  /** Who commands, for the record. */
+  readonly by: string;
+  /** Called when following ended in a fault that no try can mend. */
+  readonly onLost: (error: unknown) => void;
+}
+
+/** Reads what there is of a rollout, then follows it. Rejects with `not_found` when there is none. */
+export async function openRollout(link: ServerLink, rollout: string, options: OpenOptions, signal: AbortSignal): Promise<Debuggee> {
+  const info = await link.api.rollout(rollout, signal);
+  const opened = new OpenedRollout(link, info, options);
+  await opened.read(signal);
+  if (options.follow && info.row.state !== 'ended') opened.follow();
+  return opened;
+}
+
+/** Why a gate holds, in the debugger's words. */
+const REASONS: Readonly<Record<string, StopReason>> = { breakpoint: 'breakpoint', step: 'step', pause: 'pause', input: 'input', lost_server: 'lost_server' };
+
+class OpenedRollout implements Debuggee {
+  readonly model = new TrajectoryModel();
+  readonly #link: ServerLink;
+  readonly #info: RolloutInfo;
+  readonly #options: OpenOptions;
+  readonly #changed = new Emitter<undefined>();
+  readonly #over = new AbortController();
+  #following: Promise<void> | undefined;
+  #live: LiveControl | undefined;
+
+  constructor(link: ServerLink, info: RolloutInfo, options: OpenOptions) {
+    this.#link = link;
+    this.#info = info;
+    this.#options = options;
+  }
+
+  get rollout(): string {
+    return this.#info.row.rollout;
+  }
+
+  get batch(): string {
+    return this.#info.row.batch;
+  }
+
+  get task(): RolloutInfo['task'] {
+    return this.#info.task;
+  }
+
+  get attempt(): number {
+    return this.#info.row.attempt;
+  }
+
+  get submission(): string {
+    return this.#info.submission;
+  }
+
+  get live(): LiveControl | undefined {
+    return this.model.end === undefined ? this.#live : undefined;
+  }
+
+  get onChange(): Debuggee['onChange'] {
+    return this.#changed.event;
+  }
+
+  get head(): Head | undefined {
+    const stops = Stops.of(this.model);
+    const { end } = stops;
+    const held = this.model.end === undefined ? this.model.holdsAt().at(-1) : undefined;
+    if (held !== undefined) {
+      const { why, side, breakpoint } = held.event.data;
+      const place = stops.placeOf(held.seq);
+      if (place === undefined) return undefined;
+      return { reason: REASONS[why] ?? 'pause', place, side, ...(breakpoint === undefined ? {} : { breakpoint }) };
+    }
+    const standing = this.model.end !== undefined || this.#live === undefined;
+    return standing && end !== undefined ? { reason: 'end', place: end, side: 'after' } : undefined;
+  }
+
+  async read(signal: AbortSignal): Promise<void> {
+    for await (const page of this.#link.api.allEvents(this.rollout, signal)) this.#push(page);
+  }
+
+  follow(): void {
+    this.#live = liveControl(this.#link.api, this.rollout, this.batch, this.#options.by);
+    const handlers = { events: (events: readonly TraceEvent[]): void => this.#push(events) };
+    const reconnect = (signal: AbortSignal): Promise<void> => this.#link.reconnect(signal);
+    this.#following = follow(this.#link.openSocket, { stream: this.rollout, after: this.model.last, reconnect }, handlers, this.#over.signal).catch((error: unknown) => {
+      this.#live = undefined;
+      this.#options.onLost(error);
+      this.#changed.fire(undefined);
+    });
+  }
+
+  readBlob(ref: BlobRef, signal?: AbortSignal): Promise<Uint8Array> {
+    return this.#link.api.getBlob(ref.$blob, signal);
+  }
+
+  async fork({ cut, edits, attempts, acceptIrreversible, breakpoints }: ForkHow, signal?: AbortSignal): Promise<string> {
+    const { batch } = await this.#link.api.fork({
+      batch: newId('b'), rollout: this.rollout, seq: cut, attempts, by: this.#options.by, debug: true,
+      ...(edits.length === 0 ? {} : { edit: [...edits] }),
+      ...(breakpoints.length === 0 ? {} : { breakpoints: [...breakpoints] }),
+      ...(acceptIrreversible ? { accept_irreversible: true } : {}),
+    }, signal);
+    return batch;
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    await this.#following;
+  }
+
+  #push(events: readonly TraceEvent[]): void {
+    this.model.push(events.map((event) => readEvent(event)));
+    this.#changed.fire(undefined);
+    // Nothing comes behind the end; a held connection would only cost.
+    if (this.model.end !== undefined) this.#over.abort();
+  }
+}
+
+function liveControl(api: Api, rollout: string, batch: string, by: string): LiveControl {
+  const command = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
+    await api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
+  };
+  return {
+    hold: () => command('hold'),
+    release: (how) => command(how === 'step' ? 'step' : 'release'),
+    edit: ({ of, path, value }) => command('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }), // without absent members
+    inject: (message) => command('inject', { message: message as unknown as Json }), // parts are JSON
+    skip: (result) => command('skip', { result }),
+    answer: (value) => command('answer', { value }),
+    cancel: () => command('cancel', { reason: `Ended by ${by}.` }),
+    setBreakpoints: async (prefix: string, breakpoints: readonly Breakpoint[]) => {
+      await api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', by, args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix } });
+    },
+  };
+}

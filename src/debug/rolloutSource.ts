@@ -1,0 +1,80 @@
+/** Where the rollouts of a debug session come from: a server, and what was submitted to it. */
+import { batchId, resolveRollout } from '../client/reference.ts';
+import { StudioError } from '../common/errors.ts';
+import { submission as submissionSchema } from '../config/submission.ts';
+import { follow } from '../protocol/follow.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import { DebuggedRollout } from './debuggedRollout.ts';
+import type { Debuggee } from './debuggee.ts';
+import { openRollout, type ServerLink } from './rollout.ts';
+import { ToolPlaces } from './sources/toolPlaces.ts';
+
+/** What was submitted, as far as a debugger needs it. */
+interface Definition {
+  readonly places: ToolPlaces;
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+const UNKNOWN: Definition = { places: ToolPlaces.none(), limits: {} };
+
+export class RolloutSource {
+  readonly #link: ServerLink;
+  readonly #folders: readonly string[];
+  /** By sha. */
+  readonly #definitions = new Map<string, Promise<Definition>>();
+
+  /** `folders`: where files are looked for that are no longer where they were. */
+  constructor(link: ServerLink, folders: readonly string[]) {
+    this.#link = link;
+    this.#folders = folders;
+  }
+
+  /** `following`: as it goes on; else as it is now. `onLost` hears why it cannot be followed any more. */
+  async open(id: string, following: boolean, onLost: (error: unknown) => void, signal: AbortSignal): Promise<DebuggedRollout> {
+    const debuggee = await openRollout(this.#link, id, { follow: following, by: 'debugger', onLost }, signal);
+    const { places, limits } = await this.#definitionOf(debuggee, signal);
+    return new DebuggedRollout(debuggee, places, limits);
+  }
+
+  /** The rollout of a batch that has one. */
+  async onlyRollout(batch: string, signal: AbortSignal): Promise<string> {
+    const [row] = (await this.#link.api.rollouts(batch, { limit: 1 }, signal)).rollouts;
+    if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no rollout.`, { mend: 'Look at the task: its dataset may be empty.' });
+    return row.rollout;
+  }
+
+  /** Of an attempt the rollout that settled it, else its newest. */
+  async attempt(batch: string, task: string, attempt: number, signal: AbortSignal): Promise<string> {
+    return resolveRollout(this.#link.api, { kind: 'attempt', batch, task, attempt, point: {} }, signal);
+  }
+
+  /** The id of a batch that still runs. Throws `conflict` for one that has ended. */
+  async runningBatch(name: string, signal: AbortSignal): Promise<string> {
+    const batch = await batchId(this.#link.api, name, signal);
+    const row = await this.#link.api.batch(batch, signal);
+    if (row.state === 'ended') throw new StudioError('conflict', `Batch ${row.name} has ended: nothing in it can be held.`, { mend: 'Replay one of its rollouts.' });
+    return batch;
+  }
+
+  /** Tells of every rollout of a batch that comes to hold, until `signal` aborts. Rejects when the batch cannot be followed. */
+  async followHeld(batch: string, onHeld: (rollout: string) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const rows = async (changed: readonly RolloutRow[]): Promise<void> => {
+      for (const row of changed) if (row.state === 'held') await onHeld(row.rollout);
+    };
+    await follow(this.#link.openSocket, { stream: batch, reconnect: (stop) => this.#link.reconnect(stop) }, { rows }, signal);
+  }
+
+  #definitionOf({ submission, batch }: Debuggee, signal: AbortSignal): Promise<Definition> {
+    let definition = this.#definitions.get(submission);
+    if (definition === undefined) this.#definitions.set(submission, (definition = this.#readDefinition(submission, batch, signal)));
+    return definition;
+  }
+
+  async #readDefinition(sha: string, batch: string, signal: AbortSignal): Promise<Definition> {
+    const { api } = this.#link;
+    // What was imported is a recording, and may be large.
+    if ((await api.batch(batch, signal)).imported) return UNKNOWN;
+    const submission = submissionSchema.safeParse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal)))).data;
+    return submission === undefined ? UNKNOWN : { places: await ToolPlaces.read(submission, this.#folders), limits: submission.agent.limits };
+  }
+}

@@ -1,0 +1,178 @@
+/** Where what a rollout does is written: tools in their modules, entries of tools and the model in the agent's file. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { LineCounter, isMap, isSeq, parseDocument, type Node } from 'yaml';
+import { modulesOf, type Submission, type SubmittedModule } from '../../config/submission.ts';
+import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
+import { candidatesOf } from '../../client/sourcePaths.ts';
+import { StudioError } from '../../common/errors.ts';
+
+/** A line of a file on this machine, 1-based. */
+export interface SourcePlace {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What a line of a file stands for. */
+export type LineMeaning = { readonly kind: 'tools'; readonly names: readonly string[]; readonly line: number } | { readonly kind: 'model'; readonly line: number };
+
+interface Entry {
+  readonly first: number;
+  readonly last: number;
+  readonly names: readonly string[];
+}
+
+interface AgentFile {
+  readonly path: string;
+  readonly entries: readonly Entry[];
+  readonly model: { readonly first: number; readonly last: number } | undefined;
+}
+
+/** Reads a text file; undefined when there is none. */
+type ReadText = (file: string) => Promise<string | undefined>;
+
+export class ToolPlaces {
+  readonly #tools: ReadonlyMap<string, ToolPlace>;
+  readonly #agent: AgentFile | undefined;
+  /** Maps a path of a file at submission to where it is here. */
+  readonly #locate: (file: string) => string | undefined;
+
+  private constructor(tools: ReadonlyMap<string, ToolPlace>, agent: AgentFile | undefined, locate: (file: string) => string | undefined) {
+    this.#tools = tools;
+    this.#agent = agent;
+    this.#locate = locate;
+  }
+
+  /** Of a rollout whose definition is not known: an imported one. */
+  static none(): ToolPlaces {
+    return new ToolPlaces(new Map(), undefined, () => undefined);
+  }
+
+  /** `folders`: where files are looked for that are no longer where they were. */
+  static async read(submission: Submission, folders: readonly string[]): Promise<ToolPlaces> {
+    const modules = modulesOf(submission);
+    const readText = cached(textOf);
+    const locate = await locator([submission.agent.file, ...modules.map(({ file }) => file)], modules, folders, readText);
+    const tools = new Map<string, ToolPlace>();
+    const namesOf = async (module: SubmittedModule, how: 'exported' | 'reached'): Promise<string[]> => {
+      const file = locate(module.file);
+      const found = file === undefined ? undefined : await moduleTools(slashed(file), how, readText);
+      for (const tool of found ?? []) if (!tools.has(tool.name)) tools.set(tool.name, tool);
+      return (found ?? []).map(({ name }) => name);
+    };
+    const names = await Promise.all(submission.agent.tools.map(async (entry) => {
+      if (entry.kind === 'module') return namesOf(entry.module, 'exported');
+      return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [entry.name];
+    }));
+    if (submission.world !== undefined) await namesOf(submission.world.module, 'reached');
+    return new ToolPlaces(tools, await agentFile(locate(submission.agent.file), names, readText), locate);
+  }
+
+  /** Names of the tools whose code is known. */
+  get names(): string[] {
+    return [...new Set([...this.#tools.keys(), ...(this.#agent?.entries.flatMap(({ names }) => names) ?? [])])];
+  }
+
+  get agentPath(): string | undefined {
+    return this.#agent?.path;
+  }
+
+  /** The tool's definition. */
+  ofTool(name: string): SourcePlace | undefined {
+    const tool = this.#tools.get(name);
+    return tool === undefined ? undefined : { path: path.normalize(tool.path), line: tool.line, column: tool.column };
+  }
+
+  /** The agent's entry that brought the tool; else its first line. */
+  ofEntry(name: string | undefined): SourcePlace | undefined {
+    if (this.#agent === undefined) return undefined;
+    const entry = name === undefined ? undefined : this.#agent.entries.find(({ names }) => names.includes(name));
+    return { path: this.#agent.path, line: entry?.first ?? 1, column: 1 };
+  }
+
+  ofModel(): SourcePlace | undefined {
+    return this.#agent?.model === undefined ? this.ofEntry(undefined) : { path: this.#agent.path, line: this.#agent.model.first, column: 1 };
+  }
+
+  /** A place that an error named, on this machine. */
+  ofFile(file: string): string | undefined {
+    return path.isAbsolute(file) ? file : this.#locate(file);
+  }
+
+  /** What a line of a file stands for; undefined = nothing that a rollout comes by. */
+  at(file: string, line: number): LineMeaning | undefined {
+    if (this.#agent !== undefined && samePath(this.#agent.path, file)) {
+      const { model, entries } = this.#agent;
+      if (model !== undefined && line >= model.first && line <= model.last) return { kind: 'model', line: model.first };
+      const entry = entries.find((candidate) => line >= candidate.first && line <= candidate.last);
+      return entry === undefined || entry.names.length === 0 ? undefined : { kind: 'tools', names: entry.names, line: entry.first };
+    }
+    // A definition reaches to the next one.
+    const before = [...this.#tools.values()].filter((tool) => samePath(tool.path, file) && tool.line <= line).sort((a, b) => b.line - a.line);
+    const [tool] = before;
+    return tool === undefined ? undefined : { kind: 'tools', names: [tool.name], line: tool.line };
+  }
+}
+
+async function agentFile(file: string | undefined, names: readonly (readonly string[])[], readText: ReadText): Promise<AgentFile | undefined> {
+  const text = file === undefined ? undefined : await readText(slashed(file));
+  if (file === undefined || text === undefined) return undefined;
+  const lines = new LineCounter();
+  const { contents } = parseDocument(text, { lineCounter: lines });
+  const rangeOf = (node: unknown): { first: number; last: number } | undefined => {
+    const range = (node as Node | null)?.range;
+    if (range === null || range === undefined) return undefined;
+    return { first: lines.linePos(range[0]).line, last: lines.linePos(Math.max(range[0], range[1] - 1)).line };
+  };
+  if (!isMap(contents)) return { path: file, entries: [], model: undefined };
+  const pair = contents.items.find(({ key }) => String(key) === 'model');
+  const value = rangeOf(pair?.value);
+  const key = rangeOf(pair?.key);
+  const tools = contents.get('tools', true);
+  const entries = isSeq(tools) ? tools.items.flatMap((item, index) => {
+    const range = rangeOf(item);
+    return range === undefined ? [] : [{ ...range, names: names[index] ?? [] }];
+  }) : [];
+  return { path: file, entries, model: key === undefined || value === undefined ? undefined : { first: key.first, last: value.last } };
+}
+
+async function locator(files: readonly string[], modules: readonly SubmittedModule[], folders: readonly string[], readText: ReadText): Promise<(file: string) => string | undefined> {
+  const known = new Map<string, string>();
+  for (const file of new Set(files)) {
+    for (const candidate of candidatesOf(file, modules, folders)) {
+      if ((await readText(slashed(candidate))) === undefined) continue;
+      known.set(file, candidate);
+      break;
+    }
+  }
+  // Beside a file that was found lie the others, as they were submitted.
+  return (file) => known.get(file) ?? candidatesOf(file, modules, folders)[0];
+}
+
+function cached(read: ReadText): ReadText {
+  const texts = new Map<string, Promise<string | undefined>>();
+  return (file) => {
+    let text = texts.get(file);
+    if (text === undefined) texts.set(file, (text = read(file)));
+    return text;
+  };
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return undefined; // not there, a folder, not ours to read
+    throw new StudioError('internal', `${file} cannot be read.`, { cause: error });
+  }
+}
+
+function slashed(file: string): string {
+  return path.sep === '/' ? file : file.split(path.sep).join('/');
+}
+
+function samePath(a: string, b: string): boolean {
+  const [one, other] = [path.normalize(a), path.normalize(b)];
+  return process.platform === 'win32' ? one.toLowerCase() === other.toLowerCase() : one === other;
+}

@@ -1,0 +1,31 @@
+/** The numbers by which a client asks for what is inside a variable. They are good until the debuggee goes on. */
+import { StudioError } from '../../common/errors.ts';
+import type { Children, Node } from './node.ts';
+
+/** What is inside a variable, and whose it is. */
+export interface Container<O> {
+  readonly children: Children;
+  readonly owner: O;
+  /** Nodes given out: a client names a variable by its name there. */
+  readonly given: Map<string, Node>;
+}
+
+export class VariableHandles<O> {
+  #containers: Container<O>[] = [];
+
+  /** 0 = nothing inside. */
+  create(children: Children | undefined, owner: O): number {
+    return children === undefined ? 0 : this.#containers.push({ children, owner, given: new Map() });
+  }
+
+  /** Throws `usage` for a number from before the last stop. */
+  get(reference: number): Container<O> {
+    const container = this.#containers[reference - 1];
+    if (container === undefined) throw new StudioError('usage', 'This value is from before the last step.');
+    return container;
+  }
+
+  clear(): void {
+    this.#containers = [];
+  }
+}

@@ -1,0 +1,54 @@
+/** Debug configurations: made of what is open where there is no launch.json, completed where there is one. */
+import * as vscode from 'vscode';
+import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import type { Services } from '../services.ts';
+import { documentRollout } from './trajectoryDocuments.ts';
+
+/** A configuration that steps through a rollout, beginning at a message or a start. */
+export function replayOf(rollout: string, seq?: number): vscode.DebugConfiguration {
+  return { type: DEBUG_TYPE, request: 'launch', mode: 'replay', name: 'Replay', rollout, ...(seq === undefined ? {} : { seq }) };
+}
+
+/** A configuration that runs one attempt of a batch file. */
+export function liveOf(file: vscode.Uri, task?: string): vscode.DebugConfiguration {
+  return { type: DEBUG_TYPE, request: 'launch', mode: 'live', name: `Debug ${file.path.split('/').at(-1) ?? ''}`, batch: file.fsPath, stopOnEntry: true, ...(task === undefined ? {} : { task }) };
+}
+
+export function isBatchFile(uri: vscode.Uri): boolean {
+  return /\.batch\.(?:ya?ml|json)$/.test(uri.path);
+}
+
+export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
+  readonly #services: Pick<Services, 'pages'>;
+
+  constructor(services: Pick<Services, 'pages'>) {
+    this.#services = services;
+  }
+
+  provideDebugConfigurations(): vscode.DebugConfiguration[] {
+    const active = this.#active();
+    return active === undefined ? [] : [active];
+  }
+
+  resolveDebugConfigurationWithSubstitutedVariables(_folder: vscode.WorkspaceFolder | undefined, given: vscode.DebugConfiguration): vscode.ProviderResult<vscode.DebugConfiguration> {
+    if (!vscode.workspace.isTrusted) {
+      void vscode.window.showErrorMessage('This window is in Restricted Mode: nothing is run or read. Trust the workspace to debug.');
+      return undefined;
+    }
+    // F5 without a launch.json comes with nothing in it.
+    if ((given as Partial<vscode.DebugConfiguration>).request !== undefined) return given;
+    const active = this.#active();
+    if (active === undefined) void vscode.window.showErrorMessage('There is nothing to debug here. Open a batch file or a trajectory, or add a configuration to launch.json.');
+    return active;
+  }
+
+  #active(): vscode.DebugConfiguration | undefined {
+    const place = this.#services.pages.active.value;
+    if (place?.page === 'trajectory') return replayOf(place.rollout, place.seq);
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    if (uri === undefined) return undefined;
+    const rollout = documentRollout(uri);
+    if (rollout !== undefined) return replayOf(rollout);
+    return isBatchFile(uri) ? liveOf(uri) : undefined;
+  }
+}

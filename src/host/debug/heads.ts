@@ -1,0 +1,46 @@
+/** One cursor, two heads: where the debugger stands, the page of the trajectory stands, and the other way round. */
+import * as vscode from 'vscode';
+import { z } from 'zod';
+import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import type { Services } from '../services.ts';
+import type { TrajectoryDocuments } from './trajectoryDocuments.ts';
+
+const moved = z.object({ rollout: z.string(), seq: z.number().int() });
+const forked = z.object({ batch: z.string() });
+
+export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, documents: TrajectoryDocuments): vscode.Disposable {
+  /** By rollout: the session that debugs it, and where both heads stand. */
+  const cursors = new Map<string, { readonly session: vscode.DebugSession; seq: number }>();
+
+  const follow = async (session: vscode.DebugSession, { rollout, seq }: z.infer<typeof moved>): Promise<void> => {
+    const known = cursors.get(rollout);
+    cursors.set(rollout, { session, seq });
+    documents.refresh(rollout);
+    // A page that the user closed stays closed.
+    if (known === undefined || pages.shows({ page: 'trajectory', rollout })) {
+      if (known?.seq !== seq) await pages.open({ page: 'trajectory', rollout, seq }, { beside: true, preserveFocus: true });
+    }
+  };
+
+  const pageMoved = (): void => {
+    const place = pages.active.value;
+    if (place?.page !== 'trajectory' || place.seq === undefined) return;
+    const cursor = cursors.get(place.rollout);
+    if (cursor === undefined || cursor.seq === place.seq) return;
+    cursor.seq = place.seq;
+    cursor.session.customRequest('goTo', { rollout: place.rollout, seq: place.seq }).then(undefined, (error: unknown) => log.debug(`The debugger did not follow the page: ${String(error)}`));
+  };
+
+  const listening = pages.active.changed(pageMoved);
+  return vscode.Disposable.from(
+    vscode.debug.onDidReceiveDebugSessionCustomEvent(({ session, event, body }) => {
+      if (session.type !== DEBUG_TYPE) return;
+      if (event === 'rolloutPlace') void follow(session, moved.parse(body)).catch((error: unknown) => log.warn(`The page did not follow the debugger: ${String(error)}`));
+      if (event === 'rolloutForked') log.info(`The debugger forked batch ${forked.parse(body).batch}`);
+    }),
+    vscode.debug.onDidTerminateDebugSession((session) => {
+      for (const [rollout, cursor] of cursors) if (cursor.session === session) cursors.delete(rollout);
+    }),
+    new vscode.Disposable(() => listening.dispose()),
+  );
+}

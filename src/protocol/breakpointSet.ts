@@ -1,0 +1,113 @@
+/**
+ * Breakpoints at work: what holds a live rollout at its gates, and where a recorded one stops. Compiled once, with the
+ * hits counted so far.
+ */
+import { compileCondition, compileExpression, type Query } from '../trace/query.ts';
+import type { QueryEnvironment } from '../trace/query/vocabulary.ts';
+import type { Breakpoint } from './commands.ts';
+
+/** One side of an outside effect. */
+export interface GateSide {
+  readonly side: Breakpoint['side'];
+  readonly kind: string;
+  /** Of a tool call: the tool's name. */
+  readonly name: string;
+}
+
+/** A piece of a log point's text: written as it is, or evaluated. */
+type Piece = string | ReturnType<typeof compileExpression>;
+
+interface Compiled {
+  readonly breakpoint: Breakpoint;
+  readonly when: Query | undefined;
+  /** Of a log point. */
+  readonly pieces: readonly Piece[] | undefined;
+}
+
+export interface MatchedBreakpoint {
+  readonly breakpoint: Breakpoint;
+  /** Of a log point: what it writes. Absent: it holds. */
+  readonly text: string | undefined;
+}
+
+export class BreakpointSet {
+  #compiled: readonly Compiled[] = [];
+  readonly #hits = new Map<string, number>();
+
+  get any(): boolean {
+    return this.#compiled.length > 0;
+  }
+
+  /** Whether one of them counts its hits. */
+  get counts(): boolean {
+    return this.#compiled.some(({ breakpoint }) => breakpoint.hits !== undefined);
+  }
+
+  /** Hits of breakpoints that stay are kept. Throws StudioError `usage` for an expression that is none; they are then as before. */
+  set(breakpoints: readonly Breakpoint[]): void {
+    this.#compiled = breakpoints.map(compile);
+    const ids = new Set(breakpoints.map(({ id }) => id));
+    for (const id of this.#hits.keys()) if (!ids.has(id)) this.#hits.delete(id);
+  }
+
+  /** Those that match here and have had enough hits, in order. Counts a hit of each that matches. `environment` is made when a condition asks for it. */
+  matches(gate: GateSide, environment: () => QueryEnvironment): MatchedBreakpoint[] {
+    const once = lazy(environment);
+    return this.#compiled.flatMap((compiled) => {
+      const { breakpoint, pieces } = compiled;
+      if (!this.#hit(compiled, gate, once)) return [];
+      return [{ breakpoint, text: pieces === undefined ? undefined : pieces.map((piece) => written(piece, once())).join('') }];
+    });
+  }
+
+  /** Counts hits without stopping: the effect is only recalled. */
+  count(gate: GateSide, environment: () => QueryEnvironment): void {
+    const once = lazy(environment);
+    for (const compiled of this.#compiled) if (compiled.breakpoint.hits !== undefined) this.#hit(compiled, gate, once);
+  }
+
+  #hit({ breakpoint, when }: Compiled, gate: GateSide, environment: () => QueryEnvironment): boolean {
+    if (breakpoint.side !== gate.side) return false;
+    if (breakpoint.kind !== undefined && breakpoint.kind !== gate.kind) return false;
+    if (breakpoint.tool !== undefined && (gate.kind !== 'tool' || breakpoint.tool !== gate.name)) return false;
+    if (when !== undefined && !when.matches(environment()).matched) return false;
+    const hits = (this.#hits.get(breakpoint.id) ?? 0) + 1;
+    this.#hits.set(breakpoint.id, hits);
+    return hits >= (breakpoint.hits ?? 1);
+  }
+}
+
+/** One breakpoint is that of all rollouts of a worker. */
+const compiledOnce = new WeakMap<Breakpoint, Compiled>();
+
+function compile(breakpoint: Breakpoint): Compiled {
+  const known = compiledOnce.get(breakpoint);
+  if (known !== undefined) return known;
+  const compiled = {
+    breakpoint,
+    when: breakpoint.when === undefined ? undefined : compileCondition(breakpoint.when),
+    pieces: breakpoint.log === undefined ? undefined : piecesOf(breakpoint.log),
+  };
+  compiledOnce.set(breakpoint, compiled);
+  return compiled;
+}
+
+/** A log point's text: `{expression}` is evaluated, `{{` and `}}` are braces. */
+function piecesOf(text: string): Piece[] {
+  return text.split(/(\{\{|\}\}|\{[^{}]*\})/).filter((piece) => piece !== '').map((piece) => {
+    if (piece === '{{' || piece === '}}') return piece.slice(1);
+    return piece.startsWith('{') && piece.endsWith('}') ? compileExpression(piece.slice(1, -1)) : piece;
+  });
+}
+
+function written(piece: Piece, environment: QueryEnvironment): string {
+  if (typeof piece === 'string') return piece;
+  const result = piece.evaluate(environment);
+  if (!result.ok) return `{${piece.text}: ${result.why}}`;
+  return typeof result.value === 'string' ? result.value : JSON.stringify(result.value);
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,28 @@
+/** How often a tool was called with the very same arguments before: `tool.repeats` of expressions. */
+import { sha256Hex } from '../common/hash.ts';
+import { canonicalJson } from '../common/json.ts';
+import type { EventOf } from './schema.ts';
+
+/** Up to here the text itself is kept: most calls are short, and hashing a long trajectory takes a page seconds. */
+const SHORT = 256;
+
+export class Repeats {
+  /** Calls so far, by name and arguments. */
+  readonly #counts = new Map<string, number>();
+  /** By the seq of the call's start. */
+  readonly #before = new Map<number, number>();
+
+  /** Takes the calls in order of their start. */
+  add({ seq, data }: EventOf<'tool.start'>): void {
+    const text = canonicalJson([data.name, data.arguments]);
+    const key = text.length <= SHORT ? text : sha256Hex(text);
+    const before = this.#counts.get(key) ?? 0;
+    this.#counts.set(key, before + 1);
+    if (before > 0) this.#before.set(seq, before);
+  }
+
+  /** Calls like this one before it; 0 = it is the first. */
+  of(seq: number): number {
+    return this.#before.get(seq) ?? 0;
+  }
+}

@@ -1,0 +1,183 @@
+// The debug adapter on stdio: a recorded rollout forth and back, and a live one held, edited, forked.
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { Bench } from '../support/cli.ts';
+import { DebugDialogue } from '../support/debugDialogue.ts';
+
+let bench: Bench;
+let recorded: string;
+let dialogue: DebugDialogue | undefined;
+
+before(async () => {
+  bench = new Bench();
+  await bench.run(['init', bench.path('desk')]);
+  const { batch } = await bench.json<{ batch: string }>(['run', 'batches/first.batch.yaml'], { cwd: bench.path('desk') });
+  recorded = (await rowsOf(batch))[0]?.rollout ?? '';
+});
+after(async () => bench.close());
+afterEach(async () => {
+  await dialogue?.close();
+  dialogue = undefined;
+});
+
+async function rowsOf(batch: string): Promise<RolloutRow[]> {
+  return (await bench.json<{ rollouts: RolloutRow[] }>(['show', batch])).rollouts;
+}
+
+function begin(): DebugDialogue {
+  dialogue = new DebugDialogue(bench.path('desk'), { ...process.env, HOME: bench.folder, XDG_DATA_HOME: bench.folder, LOCALAPPDATA: bench.folder });
+  return dialogue;
+}
+
+const loans = (): string => path.join(bench.path('desk'), 'tools', 'loans.ts');
+
+describe('a recorded rollout', () => {
+  it('is stepped through, forth and back, in its tools and its text', async () => {
+    const dap = begin();
+    const first = await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store });
+    assert.deepEqual([first.reason, first.top], ['entry', 'system message']);
+    const told: string[] = [];
+    for (const move of ['next', 'next', 'next', 'next', 'stepIn', 'stepOut', 'stepIn'] as const) told.push((await dap.go(move)).top);
+    assert.deepEqual(told, ['user message', 'step 1 · demo', 'step 2 · demo', 'step 3 · demo', 'list_loans', 'step 4 · demo', 'renew_loan']);
+    const [top] = dap.frames;
+    assert.equal(top?.source?.path, loans());
+    assert.deepEqual(dap.frames.map(({ name }) => name), ['renew_loan', 'step 4 · demo', 'agent desk', 'renew-one · attempt 1']);
+    const back: string[] = [];
+    for (let step = 0; step < 7; step++) back.push((await dap.go('stepBack')).top);
+    assert.deepEqual(back, ['step 4 · demo', 'list_loans', 'step 3 · demo', 'step 2 · demo', 'step 1 · demo', 'user message', 'system message'], 'the same way back');
+  });
+
+  it('shows arguments, result, what changed, messages and usage, and evaluates CEL', async () => {
+    const dap = begin();
+    await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store, stopOnEntry: false }, { functions: [{ name: 'renew_loan' }] });
+    const scopes = await dap.scopes();
+    assert.deepEqual(scopes['Arguments'], ['loan_id="L-3001"']);
+    assert.match(scopes['Result']?.[0] ?? '', /^result=\{loan_id: "L-3001".*due: "2026-04-03"/);
+    assert.match(scopes['World Changes']?.[0] ?? '', /^loans L-3001=update loans L-3001 .*"2026-03-20" → "2026-04-03"/);
+    const step = await dap.scopes(1);
+    assert.match(step['Reply']?.join('\n') ?? '', /^renew_loan=\{loan_id: "L-3001"\}$/m);
+    assert.equal(step['New Messages']?.length, 1, 'what the call before did not have');
+    assert.ok((step['Context']?.length ?? 0) > 5, 'all it was told');
+    assert.equal(await dap.evaluate('tool.arguments.loan_id'), '"L-3001"');
+    assert.equal(await dap.evaluate('world.changes.size()'), '1');
+    assert.equal(await dap.evaluate('args.loan_id', 'hover'), '"L-3001"', 'as the tool’s code names it');
+    await assert.rejects(dap.evaluate('tool.nme =='), /not|expected|column|valid/i);
+    const { targets } = (await dap.client.completionsRequest({ text: 'tool.ar', column: 8, frameId: dap.frames[0]?.id ?? 0 })).body;
+    assert.deepEqual(targets.map(({ label }) => label), ['arguments']);
+  });
+
+  it('stops at conditions, hit counts, errors and log points, in both directions', async () => {
+    const dap = begin();
+    const file = loans();
+    const where = await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store, stopOnEntry: false }, {
+      functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }, { name: 'model', hitCondition: '5' }, { name: 'rnew_loan' }],
+      lines: { file, breakpoints: [{ line: 1 }, { line: 11, logMessage: 'looks at {tool.arguments.member_id}' }] },
+      exceptions: [{ filterId: 'class:unknown_tool' }],
+    });
+    assert.deepEqual([where.reason, where.top], ['exception', 'search_members ✗ unknown_tool']);
+    const { exceptionId, description } = (await dap.client.customRequest('exceptionInfo', { threadId: dap.thread })).body as { exceptionId: string; description: string };
+    assert.equal(exceptionId, 'unknown_tool');
+    assert.match(description, /There is no tool/);
+    assert.deepEqual(dap.breakpoints.map(({ verified }) => verified), [true, true, false, false, true]);
+    assert.match(dap.breakpoints[2]?.message ?? '', /No tool “rnew_loan” is known yet; there are .*renew_loan/);
+    assert.match(dap.breakpoints[3]?.message ?? '', /does not come by here/);
+
+    assert.deepEqual((await dap.go('continue')).top, 'renew_loan');
+    assert.deepEqual(dap.hit, [dap.breakpoints[0]?.id]);
+    assert.deepEqual(dap.output, ['looks at M-1001\n'], 'a log point writes and does not stop');
+    assert.deepEqual((await dap.go('continue')).top, 'step 5 · demo', 'the fifth model call');
+    const end = await dap.go('continue');
+    assert.deepEqual([end.reason, end.top], ['pause', 'step 5 · demo']);
+    assert.deepEqual((await dap.go('reverseContinue')).top, 'step 5 · demo');
+    assert.deepEqual((await dap.go('reverseContinue')).top, 'renew_loan');
+    assert.deepEqual((await dap.go('reverseContinue')).top, 'search_members ✗ unknown_tool');
+    assert.deepEqual((await dap.go('reverseContinue')).top, 'system message', 'nothing before: the beginning');
+  });
+
+  it('stops at lines of its text, goes to a line, and watches a table of the world', async () => {
+    const dap = begin();
+    await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store });
+    const source = dap.frames.at(-1)?.source;
+    const text = (await dap.client.sourceRequest({ sourceReference: source?.sourceReference ?? 0 })).body.content;
+    const lineOf = (piece: string): number => text.split('\n').findIndex((line) => line.includes(piece)) + 1;
+    const { breakpoints } = (await dap.client.setBreakpointsRequest({ source: source ?? {}, breakpoints: [{ line: lineOf('find_member {') + 1 }] })).body;
+    assert.deepEqual(breakpoints.map(({ verified, line }) => [verified, line]), [[true, lineOf('find_member {')]], 'it slides to the call');
+    assert.deepEqual(await dap.go('continue'), { reason: 'breakpoint', top: 'find_member', place: 'members.ts:5' });
+    const { targets } = (await dap.client.customRequest('gotoTargets', { source, line: lineOf('step 5') })).body as { targets: { id: number }[] };
+    assert.deepEqual((await dap.go('goto', { targetId: targets[0]?.id ?? 0 })).top, 'step 5 · demo');
+    await dap.go('stepBack');
+    await dap.client.setBreakpointsRequest({ source: source ?? {}, breakpoints: [] });
+
+    await dap.go('reverseContinue');
+    const info = (await dap.client.customRequest('setDataBreakpoints', { breakpoints: [{ dataId: JSON.stringify({ table: 'loans' }) }] })).body as { breakpoints: { verified: boolean }[] };
+    assert.equal(info.breakpoints[0]?.verified, true);
+    assert.deepEqual((await dap.go('continue')).top, 'renew_loan');
+  });
+
+  it('tells what is wrong with a configuration', async () => {
+    const dap = begin();
+    await assert.rejects(dap.start('launch', { mode: 'replay', store: bench.store }), /A replay needs a rollout.*"task"/);
+    await dap.close();
+    const other = begin();
+    await assert.rejects(other.start('launch', { mode: 'replay', rollout: 'r01aaaaaaaaaaaaaaa', store: bench.store }), /no rollout/);
+  });
+});
+
+describe('a live rollout', () => {
+  it('is held by a condition, edited in place, stepped, looked back at, and scored as edited', async () => {
+    const dap = begin();
+    const held = await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store }, {
+      functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }],
+    });
+    assert.deepEqual([held.reason, held.top], ['breakpoint', 'renew_loan']);
+    assert.deepEqual((await dap.scopes())['Result'], undefined, 'it has not run yet');
+    assert.equal(await dap.edit('Arguments', 'loan_id', '"L-3002"'), '"L-3002"');
+    const stepped = await dap.go('next');
+    assert.deepEqual([stepped.reason, stepped.top], ['step', 'renew_loan'], 'the other side of the call');
+    const after = await dap.scopes();
+    assert.deepEqual(after['Arguments'], ['loan_id="L-3002"']);
+    assert.match(after['Result']?.[0] ?? '', /L-3002/);
+    assert.equal((await dap.go('stepBack')).reason, 'step', 'into the record, while it is held');
+    await dap.go('reverseContinue');
+    assert.equal((await dap.go('continue')).top, 'renew_loan', 'back to the head');
+    const end = await dap.go('continue');
+    assert.equal(end.reason, 'pause');
+    assert.match(dap.output.join(''), /renew-one · attempt 1: done, failed, reward 0/, 'another loan was renewed');
+    await assert.rejects(dap.client.customRequest('skip', { result: 1 }), /over/);
+
+    // Back to the call, mended, and once more from there: what comes before it is not made again.
+    while ((await dap.go('stepBack')).top !== 'renew_loan') assert.ok(dap.frames.length > 0);
+    assert.equal(await dap.edit('Arguments', 'loan_id', 'L-3001'), '"L-3001"', 'a text needs no quotes where a text was');
+    assert.match(dap.output.join(''), /Restart Frame forks the rollout/);
+    const fork = await dap.restart();
+    assert.deepEqual([fork.reason, fork.top], ['entry', 'renew_loan']);
+    assert.deepEqual((await dap.scopes())['Arguments'], ['loan_id="L-3001"']);
+    await dap.go('continue');
+    assert.match(dap.output.join(''), /renew-one · attempt 1: done, passed, reward 1/);
+  });
+
+  it('stops on entry; a call is skipped with a given result; ending the session cancels it', async () => {
+    const dap = begin();
+    const entry = await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', stopOnEntry: true, store: bench.store }, { functions: [{ name: 'list_loans' }] });
+    assert.deepEqual([entry.reason, entry.top], ['entry', 'step 1 · demo']);
+    assert.equal((await dap.go('continue')).top, 'list_loans');
+    await dap.client.customRequest('skip', { result: [] });
+    const rollout = /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
+    await dap.close();
+    const { rollout: row, events } = await bench.json<{ rollout: RolloutRow; events: { kind: string; data: { source?: string } }[] }>(['show', rollout]);
+    assert.ok(events.some(({ kind, data }) => kind === 'tool.end' && data.source === 'edited'), 'the result that was given');
+    assert.ok(['cancelled', 'done'].includes(row.progress.status ?? ''), 'it does not stay behind, held');
+  });
+
+  it('of a batch: the first that matches is held, the others run on; attached to, it is a thread', async () => {
+    const { batch } = await bench.json<{ batch: string }>(['run', 'batches/desk.batch.yaml', '--attempts', '2', '--hold', '--detach'], { cwd: bench.path('desk') });
+    const dap = begin();
+    const where = await dap.start('attach', { batch, store: bench.store, stopOnEntry: true });
+    assert.match(where.top, /^step 1/);
+    const { threads } = (await dap.client.threadsRequest()).body;
+    assert.equal(threads.length, 1, 'exactly one is held');
+    await dap.close();
+  });
+});

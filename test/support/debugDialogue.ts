@@ -1,0 +1,122 @@
+/** A dialogue with `rollout dap` as an editor has it, by the Debug Adapter Protocol's own test client. */
+import { DebugClient } from '@vscode/debugadapter-testsupport';
+import type { DebugProtocol } from '@vscode/debugprotocol';
+import path from 'node:path';
+import type { Json } from '../../src/common/json.ts';
+
+const MAIN = path.join(import.meta.dirname, 'dapMain.mjs');
+const PATIENCE_MS = 60_000;
+
+export interface Setup {
+  readonly functions?: DebugProtocol.FunctionBreakpoint[];
+  readonly lines?: { readonly file: string; readonly breakpoints: DebugProtocol.SourceBreakpoint[] };
+  readonly exceptions?: DebugProtocol.ExceptionFilterOptions[];
+}
+
+/** The top of the call stack when it stopped. */
+export interface Where {
+  readonly reason: string;
+  readonly top: string;
+  readonly place: string;
+}
+
+export class DebugDialogue {
+  readonly client: DebugClient;
+  readonly output: string[] = [];
+  /** Told breakpoints, in the order they were set. */
+  readonly breakpoints: DebugProtocol.Breakpoint[] = [];
+  #stopped: DebugProtocol.StoppedEvent['body'] | undefined;
+  #frames: DebugProtocol.StackFrame[] = [];
+  #closed = false;
+
+  constructor(cwd: string, env: NodeJS.ProcessEnv) {
+    this.client = new DebugClient(process.execPath, MAIN, 'rollout', { cwd, env: { ...env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' } });
+    this.client.defaultTimeout = PATIENCE_MS;
+    this.client.on('output', (event: DebugProtocol.OutputEvent) => this.output.push(event.body.output));
+  }
+
+  /** Starts the adapter and the session, sets breakpoints, and waits until it stops. */
+  async start(request: 'launch' | 'attach', args: Record<string, Json>, setup: Setup = {}): Promise<Where> {
+    await this.client.start();
+    await this.client.initializeRequest();
+    const ready = this.client.waitForEvent('initialized', PATIENCE_MS);
+    const started = this.client.customRequest(request, args);
+    await Promise.race([ready, started.then(() => ready)]); // what is wrong with the arguments comes as the answer
+    await this.set(setup);
+    return this.#after(async () => {
+      await this.client.configurationDoneRequest();
+      await started;
+    });
+  }
+
+  async set({ functions, lines, exceptions }: Setup): Promise<void> {
+    if (functions !== undefined) this.breakpoints.push(...(await this.client.setFunctionBreakpointsRequest({ breakpoints: functions })).body.breakpoints);
+    if (lines !== undefined) this.breakpoints.push(...(await this.client.setBreakpointsRequest({ source: { path: lines.file }, breakpoints: lines.breakpoints })).body.breakpoints);
+    if (exceptions !== undefined) await this.client.setExceptionBreakpointsRequest({ filters: [], filterOptions: exceptions });
+  }
+
+  /** A request that makes it go on, to where it stops next. */
+  go(request: 'next' | 'stepIn' | 'stepOut' | 'stepBack' | 'continue' | 'reverseContinue' | 'goto', more: Record<string, Json> = {}): Promise<Where> {
+    return this.#after(() => this.client.customRequest(request, { threadId: this.thread, ...more }));
+  }
+
+  /** Forks at a frame of the call stack and goes on in the fork. */
+  restart(frame = 0): Promise<Where> {
+    return this.#after(() => this.client.customRequest('restartFrame', { frameId: this.frames[frame]?.id ?? 0 }));
+  }
+
+  get thread(): number {
+    return this.#stopped?.threadId ?? 0;
+  }
+
+  get hit(): readonly number[] {
+    return this.#stopped?.hitBreakpointIds ?? [];
+  }
+
+  get frames(): readonly DebugProtocol.StackFrame[] {
+    return this.#frames;
+  }
+
+  /** Scopes of a frame with what is in them: `name=value`. */
+  async scopes(frame = 0): Promise<Record<string, string[]>> {
+    const { scopes } = (await this.client.scopesRequest({ frameId: this.frames[frame]?.id ?? 0 })).body;
+    const entries = await Promise.all(scopes.map(async (scope): Promise<[string, string[]]> => [scope.name, (await this.inside(scope.variablesReference)).map(({ name, value }) => `${name}=${value}`)]));
+    return Object.fromEntries(entries);
+  }
+
+  async scope(name: string, frame = 0): Promise<number> {
+    const { scopes } = (await this.client.scopesRequest({ frameId: this.frames[frame]?.id ?? 0 })).body;
+    return scopes.find((scope) => scope.name === name)?.variablesReference ?? 0;
+  }
+
+  async inside(variablesReference: number, page: { start?: number; count?: number } = {}): Promise<DebugProtocol.Variable[]> {
+    return (await this.client.variablesRequest({ variablesReference, ...page })).body.variables;
+  }
+
+  /** Sets a variable of a scope of the top frame. */
+  async edit(scope: string, name: string, value: string): Promise<string> {
+    const variablesReference = await this.scope(scope);
+    await this.inside(variablesReference);
+    return (await this.client.setVariableRequest({ variablesReference, name, value })).body.value;
+  }
+
+  async evaluate(expression: string, context?: string): Promise<string> {
+    return (await this.client.evaluateRequest({ expression, frameId: this.frames[0]?.id ?? 0, ...(context === undefined ? {} : { context }) })).body.result;
+  }
+
+  /** Harmless when it is closed already. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.client.stop(); // which says goodbye first
+  }
+
+  async #after(act: () => Promise<unknown>): Promise<Where> {
+    const stopped = this.client.waitForEvent('stopped', PATIENCE_MS);
+    await act();
+    this.#stopped = (await stopped).body as DebugProtocol.StoppedEvent['body']; // the client's events are plain
+    this.#frames = (await this.client.stackTraceRequest({ threadId: this.thread })).body.stackFrames;
+    const [top] = this.#frames;
+    return { reason: this.#stopped.reason, top: top?.name ?? '', place: `${top?.source?.name ?? ''}:${top?.line ?? 0}` };
+  }
+}
