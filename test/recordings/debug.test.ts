@@ -1,0 +1,65 @@
+/** Real recordings in the debugger: every way back is the way there, and a whole attempt is stepped through over the protocol. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { kitFolder } from '../../src/build/system/kits.ts';
+import { connect } from '../../src/client/connect.ts';
+import { RolloutCursor, type Step } from '../../src/debug/cursor.ts';
+import { TrajectoryModel } from '../../src/trace/model.ts';
+import { Stops } from '../../src/trace/stops.ts';
+import { readEvent } from '../../src/trace/upgrades.ts';
+import { Bench } from '../support/cli.ts';
+import { DebugDialogue } from '../support/debugDialogue.ts';
+import { Random } from '../support/random.ts';
+import { task } from '../support/trajectories.ts';
+
+const file = path.join(kitFolder('recordings') ?? '', 'tau-bench', 'gpt-4o-airline.json');
+const MOVES: readonly Step[] = ['next', 'into', 'into', 'out'];
+
+describe('tau-bench in the debugger', () => {
+  const bench = new Bench();
+  let batch: string;
+  before(async () => {
+    ({ batch } = await bench.json<{ batch: string }>(['import', file]));
+  });
+  after(() => bench.close());
+
+  it('n steps forth and n back end at the same place, in every recording', async () => {
+    const { api } = await connect({ store: bench.store });
+    let seed = 0;
+    for await (const row of api.allRollouts(batch)) {
+      const model = new TrajectoryModel();
+      for await (const page of api.allEvents(row.rollout)) model.push(page.map((event) => readEvent(event)));
+      const { first, end } = Stops.of(model);
+      assert.ok(first !== undefined && end !== undefined, row.rollout);
+      const cursor = new RolloutCursor(model, task(row.task), first);
+      const random = new Random((seed += 1));
+      let moved = 0;
+      for (let step = 0; step < 100; step++) if (cursor.step(MOVES[Math.floor(random.next() * MOVES.length)] ?? 'next')) moved += 1;
+      assert.ok(moved > 0, row.rollout);
+      for (; moved > 0; moved--) assert.ok(cursor.back());
+      assert.deepEqual(cursor.place, first, `${row.rollout}, seed ${seed}`);
+    }
+    assert.equal(seed, 200);
+  });
+
+  it('a whole attempt is stepped through to its end, each stop at a line of its text', async () => {
+    const dap = new DebugDialogue(bench.folder, process.env);
+    try {
+      const first = await dap.start('launch', { mode: 'replay', batch, task: '0', attempt: 1, store: bench.store });
+      const lines = [Number(first.place.split(':').at(-1))];
+      const tools = new Set<string>();
+      for (;;) {
+        const where = await dap.go('stepIn');
+        if (where.reason === 'pause') break;
+        lines.push(Number(where.place.split(':').at(-1)));
+        tools.add(where.top);
+      }
+      assert.ok(lines.length > 10);
+      assert.deepEqual(lines, lines.toSorted((a, b) => a - b), 'down the page');
+      assert.ok([...tools].some((name) => /^[a-z_]+$/.test(name)), 'into its calls');
+    } finally {
+      await dap.close();
+    }
+  });
+});
