@@ -4,6 +4,7 @@ import { errorText } from '../src/common/errors.ts';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { BatchPage } from './batch/batchPage.tsx';
 import { EmptyState } from './components/notices/emptyState.tsx';
+import { ComparePage } from './compare/comparePage.tsx';
 import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
@@ -24,9 +25,10 @@ export function App({ host }: { readonly host: Host }) {
   return <Page host={host} start={start} place={place} onNavigate={setPlace} />;
 }
 
-/** A place of the same batch or rollout moves within the page; another one is a page of its own. */
+/** A place of the same batch, rollout or task moves within the page; another one is a page of its own. */
 function Page({ host, start, place, onNavigate }: { readonly host: Host; readonly start: Start; readonly place: PagePlace; readonly onNavigate: (place: PagePlace) => void }) {
   const shared = useMemo(() => ({ host, readOnly: start.readOnly, can: start.can }), [host, start]);
+  if (place.page === 'compare') return <ComparePage key={`${place.batch}/${place.task}`} host={host} can={start.can} place={place} />;
   return place.page === 'batch'
     ? <BatchPage key={place.batch} {...shared} place={place} />
     : <TrajectoryPage key={place.rollout} {...shared} place={place} onNavigate={onNavigate} />;

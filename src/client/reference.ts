@@ -66,6 +66,23 @@ export async function batchId(api: Api, name: string, signal: AbortSignal): Prom
   return newest.batch;
 }
 
+/** The task that `BATCH/TASK` names, when it has an attempt: all of them are meant. */
+export async function resolveTask(api: Api, text: string, signal: AbortSignal): Promise<{ readonly batch: string; readonly task: string }> {
+  const named = taskOf(text);
+  if (named === undefined) throw new StudioError('usage', `“${text}” is not a task of a batch.`, { mend: 'Give BATCH/TASK; rollout batches lists the batches there are.' });
+  const batch = await batchId(api, named.batch, signal);
+  const { rollouts: [row] } = await api.rollouts(batch, { task: named.task, all: 1, limit: 1 }, signal);
+  if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no attempt at a task “${named.task}”.`, { mend: `rollout show ${batch} lists its tasks.` });
+  return { batch, task: named.task };
+}
+
+/** Reads `BATCH/TASK`; a task id may hold slashes, so that an attempt reads as a task too. undefined: it is none. */
+export function taskOf(text: string): { readonly batch: string; readonly task: string } | undefined {
+  const slash = text.indexOf('/');
+  const [batch, task] = [text.slice(0, slash), text.slice(slash + 1)];
+  return slash > 0 && task !== '' && (batch === 'last' || (ID.test(batch) && batch.startsWith('b'))) ? { batch, task } : undefined;
+}
+
 /** The rollout a reference means: of an attempt the one that settled it, else its newest. */
 export async function resolveRollout(api: Api, reference: Exclude<Reference, { kind: 'batch' }>, signal: AbortSignal): Promise<string> {
   if (reference.kind === 'rollout') return reference.rollout;
@@ -74,6 +91,11 @@ export async function resolveRollout(api: Api, reference: Exclude<Reference, { k
   const row: RolloutRow | undefined = page.rollouts.find((candidate) => candidate.settles) ?? page.rollouts.at(-1);
   if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no attempt ${reference.attempt} of a task “${reference.task}”.`, { mend: `rollout show ${batch} lists its tasks.` });
   return row.rollout;
+}
+
+/** The page that compares the attempts at a task. */
+export async function comparePlaceOf(api: Api, text: string, signal: AbortSignal): Promise<PagePlace> {
+  return { page: 'compare', ...(await resolveTask(api, text, signal)) };
 }
 
 /** The page that shows what a reference means. */

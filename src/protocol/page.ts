@@ -10,6 +10,8 @@ import { place as filePlace } from '../trace/schema.ts';
 export const pagePlace = z.discriminatedUnion('page', [
   z.object({ page: z.literal('batch'), batch: z.string(), /** Text of the filter. */ filter: z.string().optional() }),
   z.object({ page: z.literal('trajectory'), rollout: z.string(), /** seq of the selected message or start. */ seq: z.number().int().min(0).optional(), /** Step to select, when there is no `seq`. */ step: z.number().int().min(0).optional(), tab: z.string().optional() }),
+  /** All attempts at a task. */
+  z.object({ page: z.literal('compare'), batch: z.string(), task: z.string() }),
 ]);
 export type PagePlace = z.infer<typeof pagePlace>;
 

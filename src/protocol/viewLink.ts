@@ -15,11 +15,8 @@ export function viewUrl({ url, token }: ServerAddress, place: PagePlace, edit: b
 
 /** A place as the values of an address. */
 export function placeToParams(place: PagePlace): URLSearchParams {
-  const given = place.page === 'batch'
-    ? { batch: place.batch, filter: place.filter }
-    : { rollout: place.rollout, seq: place.seq, step: place.step, tab: place.tab };
   const params = new URLSearchParams();
-  for (const [key, value] of Object.entries(given)) if (value !== undefined) params.set(key, String(value));
+  for (const [key, value] of Object.entries(place)) if (key !== 'page' && value !== undefined) params.set(key, String(value));
   return params;
 }
 
@@ -31,6 +28,8 @@ export function placeFromParams(params: URLSearchParams): PagePlace | undefined 
     return { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(step === undefined ? {} : { step }), ...(tab === null ? {} : { tab }) };
   }
   if (batch === null) return undefined;
+  const task = params.get('task');
+  if (task !== null) return { page: 'compare', batch, task };
   const filter = params.get('filter');
   return { page: 'batch', batch, ...(filter === null ? {} : { filter }) };
 }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'node:test';
-import type { Api } from '../../src/protocol/api.ts';
-import type { Place } from '../../src/trace/schema.ts';
+import { TrajectoryModel } from '../../src/trace/model.ts';
+import type { Place, TraceEvent } from '../../src/trace/schema.ts';
 import { until } from './support/poll.ts';
 import { apiOf, attemptsOf, emptyFolder, SAMPLE_ATTEMPTS, SAMPLE_TASKS } from './support/sample.ts';
 import { Story } from './support/story.ts';
@@ -17,6 +17,35 @@ describe('a new user', { timeout: 600_000 }, () => {
   let underWay = '';
   let thrownAt: Place = { file: '', line: 1, column: 1 };
   const story = new Story('journey', folder);
+
+  /** Waits for an attempt that has ended and holds what is looked for. */
+  async function firstWith<T>(look: (events: readonly TraceEvent[]) => T | undefined, what: string): Promise<{ readonly rollout: string; readonly task: string; readonly found: T }> {
+    const api = await apiOf(story.code.server.store);
+    const [row] = (await api.batches()).batches;
+    assert.ok(row !== undefined);
+    const seen = new Set<string>();
+    return until(async () => {
+      for (const { rollout, task, state } of await attemptsOf(api, row.batch)) {
+        if (state !== 'ended' || seen.has(rollout)) continue;
+        seen.add(rollout);
+        const events: TraceEvent[] = [];
+        for await (const page of api.allEvents(rollout)) events.push(...page);
+        const found = look(events);
+        if (found !== undefined) return { rollout, task, found };
+      }
+      return undefined;
+    }, 300_000, what);
+  }
+
+  /** Opens a trajectory by a reference. */
+  async function open(reference: string, task: string): Promise<void> {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Open Trajectory…');
+    await workbench.input.fill(reference);
+    await workbench.pick(new RegExp(`Open ${reference}`));
+    await until(async () => (await story.trajectory.heading.innerText()).trim() === task, PATIENCE_MS, 'its page');
+    await story.trajectory.shown();
+  }
 
   story.step('gets a workspace that runs, without a question', async () => {
     await story.code.workbench.command('Rollout: Create Sample Workspace');
@@ -70,25 +99,14 @@ describe('a new user', { timeout: 600_000 }, () => {
     assert.equal((await trajectory.heading.innerText()).trim(), row.task);
   });
 
-  story.step('steps through it by keyboard, into steps and out of them', async () => {
+  story.step('steps through it by keyboard', async () => {
     const { trajectory } = story;
     await trajectory.steps.focus();
     const first = await trajectory.move('Home', (at) => at === 1);
     const second = await trajectory.move('j', (at) => at === first + 1);
     await trajectory.move('k', (at) => at === first);
     // A whole step: past what was said before the first of them.
-    const step = await trajectory.move('Shift+J', (at) => at >= second);
-    // A step that is folded is unfolded first.
-    await until(async () => {
-      if ((await trajectory.position()).at > step) return true;
-      await trajectory.press('l');
-      return false;
-    }, PATIENCE_MS, 'what is inside of the step');
-    await until(async () => {
-      if ((await trajectory.position()).at === step) return true;
-      await trajectory.press('h');
-      return false;
-    }, PATIENCE_MS, 'the way out of the step');
+    await trajectory.move('Shift+J', (at) => at >= second);
     await trajectory.move('End', (at, of) => at === of);
   });
 
@@ -121,17 +139,24 @@ describe('a new user', { timeout: 600_000 }, () => {
     await story.trajectory.region('Result').filter({ hasText: /\w/ }).waitFor({ timeout: PATIENCE_MS });
   });
 
+  story.step('opens a step of several calls by its reference, goes into it and out of it', async () => {
+    const { trajectory } = story;
+    const { rollout, task, found } = await firstWith(severalCalls, 'a step of several calls');
+    await open(`${rollout}:${found}`, task);
+    await trajectory.selected.filter({ hasText: /\d calls/ }).waitFor();
+    const { at: step } = await trajectory.position();
+    await trajectory.steps.focus();
+    await trajectory.move('l', (at) => at === step + 1);
+    await trajectory.move('h', (at) => at === step);
+    // Over the calls, to the step after it and back.
+    await trajectory.move('Shift+J', (at) => at > step + 1);
+    await trajectory.move('Shift+K', (at) => at === step);
+  });
+
   story.step('opens a trajectory with an error by its reference', async () => {
-    const api = await apiOf(story.code.server.store);
-    const [row] = (await api.batches()).batches;
-    assert.ok(row !== undefined);
-    const refused = await until(() => firstRefusal(api, row.batch), 300_000, 'a tool that refuses');
-    await story.code.workbench.command('Rollout: Open Trajectory…');
-    await story.code.workbench.input.fill(refused.rollout);
-    await story.code.workbench.pick(new RegExp(`Open ${refused.rollout}`));
-    await until(async () => (await story.trajectory.heading.innerText()).trim() === refused.task, PATIENCE_MS, 'its page');
-    await story.trajectory.shown();
-    thrownAt = refused.place;
+    const { rollout, task, found } = await firstWith(placeOfRefusal, 'a tool that refuses');
+    await open(rollout, task);
+    thrownAt = found;
   });
 
   story.step('goes to the error, and from there to the tool’s source line', async () => {
@@ -152,16 +177,15 @@ describe('a new user', { timeout: 600_000 }, () => {
   });
 });
 
-/** An attempt that has ended, with a call that a tool refused by throwing. */
-async function firstRefusal(api: Api, batch: string): Promise<{ readonly rollout: string; readonly task: string; readonly place: Place } | undefined> {
-  for (const { rollout, task, state } of await attemptsOf(api, batch)) {
-    if (state !== 'ended') continue;
-    for await (const events of api.allEvents(rollout)) {
-      for (const event of events) {
-        const place = event.kind === 'tool.end' ? event.data.error?.place : undefined;
-        if (place !== undefined) return { rollout, task, place };
-      }
-    }
-  }
+/** Where a tool refused a call by throwing. */
+function placeOfRefusal(events: readonly TraceEvent[]): Place | undefined {
+  for (const event of events) if (event.kind === 'tool.end' && event.data.error?.place !== undefined) return event.data.error.place;
   return undefined;
+}
+
+/** Number of a step that asked for several calls: so few that they are not shown as one. */
+function severalCalls(events: readonly TraceEvent[]): number | undefined {
+  const model = new TrajectoryModel();
+  model.push(events);
+  return model.steps.find(({ tools }) => tools.length === 2)?.index;
 }

@@ -1,6 +1,6 @@
 // `rollout compare`: attempts at a task as a tree and side by side, and two batches, on a real store.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Branch } from '../../src/trace/align/prefixTree.ts';
 import type { ComparedBatches } from '../../src/trace/align/batches.ts';
@@ -101,6 +101,19 @@ describe('rollout compare', () => {
     const { stdout } = await bench.run(['compare', first, second]);
     assert.match(stdout, /lost +1\/1 +0\/1 +pass → fail/);
     assert.match(stdout, /gained +0\/1 +1\/1 +fail → pass/);
+  });
+
+  it('gives the address of the page that shows a task, and saves it with every attempt', async () => {
+    const word = `${first}/renew`;
+    const { url, place } = await bench.json<{ url: string; place: object }>(['view', word, '--compare']);
+    assert.deepEqual(place, { page: 'compare', batch: first, task: 'renew' });
+    assert.equal(new URLSearchParams(new URL(url).hash.slice(1)).get('task'), 'renew');
+    const { attempts } = await bench.json<Compared>(['compare', word]);
+    const saved = await bench.json<{ file: string; trajectories: number }>(['view', word, '--compare', '--save', 'renew.html']);
+    assert.deepEqual([saved.trajectories, existsSync(saved.file)], [attempts.length, true]);
+    const { code, stderr } = await bench.run(['view', first, '--compare']);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /not a task of a batch.*BATCH\/TASK/s);
   });
 
   it('says what is wrong, and what to do', async () => {

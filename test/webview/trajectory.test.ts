@@ -78,6 +78,12 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
     await selected(page, 'repeat');
   }));
 
+  it('follows what is under way to its end, also where that comes at once', () => open('running', async (page) => {
+    await selected(page, 'one after the'); // what the model is writing
+    await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
+    await steps(page).getByRole('treeitem').last().and(steps(page).locator('[aria-selected="true"]')).filter({ hasText: 'end' }).waitFor();
+  }));
+
   it('goes to a note from its mark on the axis, and says what it is', () => open('why', async (page) => {
     const canvas = page.locator('.axis-canvas');
     const box = await canvas.boundingBox();

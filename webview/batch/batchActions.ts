@@ -13,6 +13,8 @@ export interface BatchActions {
   readonly open: (cell: CellAt, beside: boolean) => void;
   /** `seq`: what to select in it. */
   readonly openRollout: (rollout: string, beside: boolean, seq?: number) => void;
+  /** All attempts at a task, side by side. */
+  readonly compare: (index: number) => void;
   readonly copy: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;
   readonly batch: (verb: BatchVerb) => void;
@@ -35,6 +37,9 @@ export function batchActions(host: Host, view: BatchView, { readOnly, can }: Pic
       const row = view.row(cell.index, cell.attempt);
       if (row === undefined) say('This attempt has not begun yet.');
       else openRollout(row.rollout, beside);
+    },
+    compare: (index) => {
+      if (can.has('open')) tell(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
     },
     copy: ({ index, attempt }) => {
       const reference = `${batch}/${view.taskName(index)}/${attempt}`;

@@ -1,10 +1,11 @@
 /** The page of one batch: its numbers, its attempts as a grid, and what is known of one of them. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
+import { usePageWidth } from '../components/pageWidth.ts';
 import { BatchData } from '../data/batchData.ts';
 import { useChanges, useValue } from '../data/observe.ts';
 import { clock, count } from '../format.ts';
@@ -88,7 +89,10 @@ function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, 
   const copy = (): void => {
     if (view.shown !== undefined) actions.copy(view.shown);
   };
-  return { i: togglePane, '/': search, 'mod+f': search, '?': showKeys, n: next(1), 'shift+n': next(-1), y: copy };
+  const compare = (): void => {
+    if (view.shown !== undefined) actions.compare(view.shown.index);
+  };
+  return { i: togglePane, '/': search, 'mod+f': search, '?': showKeys, n: next(1), 'shift+n': next(-1), c: compare, y: copy };
 }
 
 /** What a banner says while the server does not answer. What was read before stays on screen. */
@@ -117,14 +121,4 @@ function useTelling(host: Host, view: BatchView): void {
     if (told.current !== undefined && told.current !== done) announce(`${count(done)} of ${count(view.attempts)} attempts done, ${count(counts.passed)} passed, ${count(counts.failed)} failed`);
     told.current = done;
   }, [done, data.loading]);
-}
-
-function usePageWidth(): number {
-  const [width, setWidth] = useState(() => window.innerWidth);
-  useLayoutEffect(() => {
-    const resized = (): void => setWidth(window.innerWidth);
-    window.addEventListener('resize', resized);
-    return () => window.removeEventListener('resize', resized);
-  }, []);
-  return width;
 }

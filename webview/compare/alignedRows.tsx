@@ -1,4 +1,5 @@
 /** Attempts side by side: a row per aligned action, a column per attempt. */
+import { useEffect, useRef } from 'preact/hooks';
 import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
 import type { AlignedRow, Alignment, Cell } from '../../src/trace/align/columns.ts';
 import { callDifferences } from '../../src/trace/align/differences.ts';
@@ -26,31 +27,39 @@ export interface AlignedRowsProps {
   /** `column`: an index into `columns`. */
   readonly spot: Spot;
   readonly onRow: (row: number) => void;
-  readonly onOpen: (row: number) => void;
+  /** Its index into `columns`. */
+  readonly onColumn: (column: number) => void;
+  readonly onOpen: (spot: Spot) => void;
 }
 
-export function AlignedRows({ attempts, alignment, columns, spot, onRow, onOpen }: AlignedRowsProps) {
+export function AlignedRows({ attempts, alignment, columns, spot, onRow, onColumn, onOpen }: AlignedRowsProps) {
+  const heads = useRef<HTMLDivElement>(null);
+  useEffect(() => heads.current?.children[spot.column]?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [spot.column, columns]);
   const { rows, firstSplit } = alignment;
   const grid = { gridTemplateColumns: `repeat(${columns.length}, minmax(${COLUMN}px, 1fr))` };
   return (
     <div class="compare-rows" style={{ minWidth: `${columns.length * COLUMN}px` }}>
-      <div class="compare-heads" style={grid}>
+      <div class="compare-heads" style={grid} ref={heads}>
         {columns.map((column, index) => {
           const attempt = attempts[column];
           return attempt === undefined ? null : (
-            <div key={column} class={`compare-head${index === spot.column ? ' is-chosen' : ''}`}>
+            <div key={column} class={`compare-head${index === spot.column ? ' is-chosen' : ''}`} onClick={() => onColumn(index)}>
               <Glyph outcome={attempt.outcome} title={attempt.outcome} /> attempt {attempt.attempt}
               {column === alignment.reference && <span class="compare-tag">reference</span>}
             </div>
           );
         })}
       </div>
-      <VirtualList count={rows.length} rowHeight={ROW} label="Steps side by side" role="listbox" selected={spot.row} keyOf={(index) => index} onSelect={onRow} onOpen={onOpen}
+      <VirtualList count={rows.length} rowHeight={ROW} label="Steps side by side" role="listbox" selected={spot.row} keyOf={(index) => index} onSelect={onRow} onOpen={(row) => onOpen({ row, column: spot.column })}
         row={(index) => {
           const row = rows[index];
           return row === undefined ? null : (
             <div class={`compare-row${index === firstSplit ? ' is-split' : ''}`} style={grid}>
-              {columns.map((column, at) => <CellView key={column} row={row} column={column} chosen={index === spot.row && at === spot.column} rejoins={rejoinsIn(alignment, row, column)} />)}
+              {columns.map((column, at) => <CellView key={column} row={row} column={column} chosen={index === spot.row && at === spot.column} rejoins={rejoinsIn(alignment, row, column)} onClick={() => onColumn(at)}
+                onDblClick={(event) => {
+                  event.stopPropagation(); // the row's would go by the column that was chosen before
+                  onOpen({ row: index, column: at });
+                }} />)}
             </div>
           );
         }} />
@@ -58,17 +67,26 @@ export function AlignedRows({ attempts, alignment, columns, spot, onRow, onOpen 
   );
 }
 
-function CellView({ row, column, chosen, rejoins }: { readonly row: AlignedRow; readonly column: number; readonly chosen: boolean; readonly rejoins: boolean }) {
+interface CellViewProps {
+  readonly row: AlignedRow;
+  readonly column: number;
+  readonly chosen: boolean;
+  readonly rejoins: boolean;
+  readonly onClick: () => void;
+  readonly onDblClick: (event: MouseEvent) => void;
+}
+
+function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
   const cell = row.cells[column];
   const [sign, said] = SIGNS[cell?.state ?? 'missing'];
-  if (cell?.action === undefined) return <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`}><span class="compare-hidden">{said}</span></div>;
+  if (cell?.action === undefined) return <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...hands}><span class="only-read">{said}</span></div>;
   const base = row.cells[row.base]?.action;
   const found = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
   const told = found.flatMap((call) => [...call.arguments.map((one) => differenceText(one)), ...call.result.map((one) => `result ${differenceText(one)}`)]);
   const text = actionText(cell.action);
   return (
-    <div class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`} title={[text, ...told].join('\n')}>
-      <div class="compare-line"><span class="compare-sign" aria-hidden="true">{column === row.base ? '' : sign}</span><span class="compare-step">{cell.action.step}</span> {text}<span class="compare-hidden">, {said}</span></div>
+    <div class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`} title={[text, ...told].join('\n')} {...hands}>
+      <div class="compare-line"><span class="compare-sign" aria-hidden="true">{column === row.base ? '' : sign}</span><span class="compare-step">{cell.action.step}</span> {text}<span class="only-read">, {said}</span></div>
       <div class="compare-line compare-told">{[...(rejoins ? ['together again'] : []), ...told].join(' · ')}</div>
     </div>
   );

@@ -38,7 +38,7 @@ function BranchLine({ branch: { actions, counts }, level }: BranchRow) {
       <span class="compare-branch-text">{text}</span>
       {actions.length > 1 && <span class="compare-dim">+{actions.length - 1}</span>}
       <span class="compare-bar" aria-hidden="true"><i style={{ width: `${(counts.rate ?? 0) * 100}%` }} /></span>
-      <span class="compare-count">{counts.passed}/{known}{known === counts.attempts ? '' : ` (${counts.attempts})`}<span class="compare-hidden"> passed</span></span>
+      <span class="compare-count">{counts.passed}/{known}{known === counts.attempts ? '' : ` (${counts.attempts})`}<span class="only-read"> passed</span></span>
     </div>
   );
 }

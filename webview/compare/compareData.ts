@@ -1,4 +1,5 @@
 /** The attempts at one task, read whole: what they did, as a tree and side by side. */
+import type { BatchRow } from '../../src/protocol/client.ts';
 import { bestReference, comparedAttempt, type ComparedAttempt } from '../../src/trace/align/attempt.ts';
 import { align, type Alignment } from '../../src/trace/align/columns.ts';
 import { prefixTree, type Branch } from '../../src/trace/align/prefixTree.ts';
@@ -18,6 +19,9 @@ export interface Compared {
 export class CompareData extends StreamData {
   /** Absent until all attempts were read. */
   compared: Compared | undefined;
+  batch: BatchRow | undefined;
+  /** Attempts that have not ended: more comes of them. */
+  open = 0;
   /** Attempts read so far, and how many there are. */
   read = 0;
   total = 0;
@@ -28,12 +32,14 @@ export class CompareData extends StreamData {
   }
 
   async #read(batch: string, task: string): Promise<void> {
-    const rows: RolloutRow[] = [];
-    for await (const row of this.api.allRollouts(batch, { task, all: 1 }, this.signal)) rows.push(row);
+    this.batch = await this.api.batch(batch, this.signal);
+    const rows: RolloutRow[] = await Array.fromAsync(this.api.allRollouts(batch, { task, all: 1 }, this.signal));
     const counted = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []).sort((a, b) => a.attempt - b.attempt);
-    this.total = counted.length;
+    this.open = counted.filter((row) => row.state !== 'ended').length;
+    const begun = counted.filter((row) => row.last > 0);
+    this.total = begun.length;
     const attempts: ComparedAttempt[] = [];
-    for (const row of counted) {
+    for (const row of begun) {
       const model = new TrajectoryModel();
       for await (const page of this.api.allEvents(row.rollout, this.signal)) model.push(page.map((event) => readEvent(event, { checked: true })));
       attempts.push(comparedAttempt(row, model));

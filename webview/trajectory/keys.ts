@@ -31,6 +31,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     { keys: 'M', does: 'bookmark' },
     { keys: 'N', does: 'note' },
     { keys: 'Y', does: 'copy the reference' },
+    { keys: 'C', does: 'compare all attempts at the task' },
     { keys: 'O', does: 'open the batch' },
     { keys: '?', does: 'these keys' },
   ] },
@@ -59,6 +60,7 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     '0': () => page.axis.current?.whole(), 'z': () => page.axis.current?.step(), '.': () => session.follow(!session.following),
     '/': page.search, 'mod+f': page.search, '?': page.keys, 'm': page.bookmark, 'n': page.note,
     'y': () => session.act({ do: 'copy', text: referenceOf(session) }),
+    'c': () => session.compare(),
     'o': () => {
       const batch = session.data.info?.row.batch;
       if (batch !== undefined) session.act({ do: 'open', place: { page: 'batch', batch } });

@@ -22,6 +22,8 @@ export class TrajectorySession implements TrajectoryView {
   before = 0;
   tab: Tab;
   following: boolean;
+  /** Whether more was to come when it was last looked at: its end is followed too, while one that had ended before begins at its first step. */
+  #live = false;
   /** Kinds of rows that are shown; none = all. */
   only: ReadonlySet<Filter> = new Set();
   readonly #changed = new Emitter<undefined>();
@@ -140,6 +142,12 @@ export class TrajectorySession implements TrajectoryView {
     }, (error: unknown) => say(errorText(error)));
   }
 
+  /** The attempts at the task of this one, side by side. */
+  compare(): void {
+    const row = this.data.info?.row;
+    if (row !== undefined) this.act({ do: 'open', place: { page: 'compare', batch: row.batch, task: row.task } });
+  }
+
   say(text: string): void {
     say(text);
   }
@@ -205,7 +213,9 @@ export class TrajectorySession implements TrajectoryView {
       this.#select(reached ? positionOrSelf(this, to) : this.#last());
       return;
     }
-    if (this.following && !this.data.ended && this.data.loading === 'head') this.#move(this.#last(), true);
+    const wasLive = this.#live;
+    this.#live = !this.data.ended && this.data.loading === 'head';
+    if (this.following && (this.#live || wasLive)) this.#move(this.#last(), true);
     else if (this.seq === 0) this.#move(this.#firstRow(), this.following);
   }
 

@@ -1,6 +1,6 @@
 import { StudioError } from '../../common/errors.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
-import { batchId, parseReference, resolveBatch, resolveRollout, type Reference } from '../../client/reference.ts';
+import { batchId, parseReference, resolveRollout, resolveTask, type Reference } from '../../client/reference.ts';
 import { attemptsText, batchesText } from '../../client/text/compareText.ts';
 import type { Api } from '../../protocol/api.ts';
 import { bestReference, comparedAttempt, type ComparedAttempt } from '../../trace/align/attempt.ts';
@@ -34,15 +34,10 @@ export const compare: Command = {
 };
 
 async function compareTask(context: Context, word: string): Promise<Outcome> {
-  const slash = word.indexOf('/');
-  if (slash < 0) throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { mend: `Give ${compare.usage}.` });
-  const task = word.slice(slash + 1);
+  if (!word.includes('/')) throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { mend: `Give ${compare.usage}.` });
   const { api } = await context.connect();
-  const batch = await resolveBatch(api, word.slice(0, slash), context.signal);
+  const { batch, task } = await resolveTask(api, word, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));
-  if (rows.length === 0) {
-    throw new StudioError('not_found', `Batch ${batch} has no attempt at a task “${task}”.`, { mend: `rollout show ${batch} lists its tasks; to compare single attempts, give two or more.` });
-  }
   const attempts = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []);
   return show(context, api, task, attempts.toSorted((a, b) => a.attempt - b.attempt), (row) => String(row.attempt), bestReference);
 }

@@ -6,7 +6,7 @@ import { importOnce } from '../../client/importOnce.ts';
 import { gatherOffline } from '../../client/offline/offlineData.ts';
 import { offlinePage } from '../../client/offline/offlinePage.ts';
 import { openExternal } from '../../client/openExternal.ts';
-import { isReference, placeOf } from '../../client/reference.ts';
+import { comparePlaceOf, isReference, placeOf } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
@@ -17,9 +17,10 @@ import type { Context } from '../context.ts';
 
 export const view: Command = {
   name: 'view',
-  usage: '[BATCH | ROLLOUT[:STEP|@SEQ] | BATCH/TASK/ATTEMPT | FILE]',
-  text: 'Prints an address that shows a batch, a trajectory or a recording in a browser, and serves it until Ctrl-C.',
+  usage: '[BATCH | ROLLOUT[:STEP|@SEQ] | BATCH/TASK/ATTEMPT | FILE] | BATCH/TASK --compare',
+  text: 'Prints an address that shows a batch, a trajectory, a recording or the attempts at a task in a browser, and serves it until Ctrl-C.',
   options: {
+    compare: { type: 'boolean', text: 'all attempts at the task, side by side' },
     edit: { type: 'boolean', text: 'the address may be used to change things, not only to read' },
     open: { type: 'boolean', text: 'open it in the browser of this machine' },
     save: { type: 'string', value: 'FILE.html', text: 'write it as one file that needs no server, instead' },
@@ -33,7 +34,7 @@ export const view: Command = {
     if (file !== undefined && (flag(given, 'edit') || flag(given, 'open'))) throw new StudioError('usage', '--save writes a file; --edit and --open are for an address.');
     if (file === undefined && trajectories) throw new StudioError('usage', '--with-trajectories is for --save.');
     const connection = await context.connect();
-    const place = await placeOfWord(context, connection.api, word);
+    const place = flag(given, 'compare') ? await comparePlaceOf(connection.api, word ?? '', context.signal) : await placeOfWord(context, connection.api, word);
     if (file !== undefined) return save(context, connection.api, { place, trajectories, file });
     return serve(context, connection, place, { edit: flag(given, 'edit'), open: flag(given, 'open') });
   },
@@ -105,6 +106,7 @@ async function save(context: Context, api: Api, { place, trajectories, file }: {
 function titleOf(place: PagePlace, data: { batches: readonly { batch: string; name: string }[]; rollouts: Readonly<Record<string, readonly { rollout: string; task: string; attempt: number }[]>> }): string {
   const name = data.batches[0]?.name ?? '';
   if (place.page === 'batch') return `${name} – Rollout Studio`;
+  if (place.page === 'compare') return `attempts at ${place.task}, ${name} – Rollout Studio`;
   const row = Object.values(data.rollouts).flat().find(({ rollout }) => rollout === place.rollout);
   return `${row?.task ?? ''} attempt ${row?.attempt ?? ''}, ${name} – Rollout Studio`;
 }

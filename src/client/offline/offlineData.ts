@@ -1,4 +1,4 @@
-/** Gathers from a server what a page saved as a file shows: a batch, or one trajectory with the other tries of its task. */
+/** Gathers from a server what a page saved as a file shows: a batch, one trajectory with the other tries of its task, or all attempts at a task. */
 import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -34,6 +34,7 @@ const BASE64_CHARS_PER_BYTE = 4 / 3;
 
 /** Throws `not_found` when there is no such batch or rollout. */
 export async function gatherOffline(api: Api, { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions): Promise<Gathered> {
+  if (place.page === 'compare') return gatherCompare(api, place, limit, signal);
   return place.page === 'batch' ? gatherBatch(api, place, trajectories, limit, signal) : gatherTrajectory(api, place, limit, signal);
 }
 
@@ -50,6 +51,29 @@ async function gatherTrajectory(api: Api, place: PagePlace & { page: 'trajectory
   return {
     data: await dataOf(api, { place, batch, rows, lineage: info.lineage, tasks: [info.task], streams, blobs: room.blobs }, signal),
     trajectories: 1, leftOut: 0, valuesLeftOut: room.valuesLeftOut,
+  };
+}
+
+/** All attempts or none: a comparison of some would say something else. */
+async function gatherCompare(api: Api, place: PagePlace & { page: 'compare' }, limit: number, signal: AbortSignal): Promise<Gathered> {
+  const batch = await api.batch(place.batch, signal);
+  const rows = await Array.fromAsync(api.allRollouts(batch.batch, { task: place.task, all: 1 }, signal));
+  const [first] = rows;
+  if (first === undefined) throw new StudioError('not_found', `Batch ${batch.batch} has no attempt at a task “${place.task}”.`);
+  const { lineage, task } = await api.rollout(first.rollout, signal);
+  const room = new Room(api, limit, signal);
+  let streams: Record<string, TraceEvent[]> = { [batch.batch]: await eventsOf(api, batch.batch, signal) };
+  for (const { rollout } of rows) {
+    const stream = await room.stream(rollout);
+    if (stream === undefined) {
+      throw new StudioError('too_large', `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is more than a page in a browser holds.`, { mend: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' });
+    }
+    streams = Object.assign(streams, stream);
+  }
+  await room.values(submissionOf(batch));
+  return {
+    data: await dataOf(api, { place, batch, rows, lineage, tasks: [task], streams, blobs: room.blobs }, signal),
+    trajectories: rows.length, leftOut: 0, valuesLeftOut: room.valuesLeftOut,
   };
 }
 

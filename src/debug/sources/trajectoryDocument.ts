@@ -100,7 +100,7 @@ export class TrajectoryDocument {
       case 'score':
         return [`score · ${event.data.scorer} · ${scoreText(event.data.value)}${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'}`, ...(event.data.explanation === undefined ? [] : [cut(`  ${event.data.explanation}`)])];
       case 'hold':
-        return [`⏸ held ${event.data.side} the call · ${event.data.why}`];
+        return [`‖ held ${event.data.side} the call · ${event.data.why}`];
       case 'edit':
         return [cut(`✎ ${event.data.path} = ${inline(unescapeKeys(event.data.value))}${event.data.by === undefined ? '' : ` · ${event.data.by}`}`)];
       case 'log':

@@ -19,6 +19,7 @@ export const COMMANDS = {
   'rollout.resumeBatch': { title: 'Resume', icon: 'debug-continue' },
   'rollout.openBatch': { title: 'Open Batch…', icon: 'table' },
   'rollout.openTrajectory': { title: 'Open Trajectory…', icon: 'go-to-file' },
+  'rollout.compareAttempts': { title: 'Compare Attempts…', icon: 'diff' },
   'rollout.openTestAttempts': { title: 'Open Attempts', icon: 'table' },
   'rollout.debug': { title: 'Debug', icon: 'debug-alt' },
   'rollout.attachDebugger': { title: 'Attach Debugger…', icon: 'debug-alt' },

@@ -13,5 +13,5 @@ export const keybindings: readonly Keybinding[] = [
   { command: 'rollout.launchBatch', key: 'ctrl+; b', mac: 'cmd+; b', when: all(TRUSTED, HAS_FOLDER) },
   { command: 'rollout.launchAgain', key: 'ctrl+; shift+b', mac: 'cmd+; shift+b', when: all(TRUSTED, CONTEXT_KEYS.hasBatches) },
   // As everywhere: debugs what is open.
-  { command: 'rollout.debug', key: 'f5', mac: 'f5', when: any(all(TRUSTED, '!inDebugMode', CONTEXT_KEYS.activeTrajectory), all(TRUSTED, '!inDebugMode', 'editorTextFocus', BATCH_FILE)) },
+  { command: 'rollout.debug', key: 'f5', mac: 'f5', when: any(all(TRUSTED, '!inDebugMode', CONTEXT_KEYS.activeTrajectory), all(TRUSTED, '!inDebugMode', BATCH_FILE)) },
 ];

@@ -7,9 +7,10 @@ export const CONTEXT_KEYS = {
   hasRunning: 'rollout.hasRunning',
   hasPaused: 'rollout.hasPaused',
   hasUnsettled: 'rollout.hasUnsettled',
-  /** The page of a batch, or of a trajectory, is the active editor. */
+  /** The page of a batch, of a trajectory, or of all attempts at a task, is the active editor. */
   activeBatch: 'rollout.activeBatch',
   activeTrajectory: 'rollout.activeTrajectory',
+  activeCompare: 'rollout.activeCompare',
   /** State of the active page's batch: open, running, paused, ended. */
   batchState: 'rollout.batchState',
 } as const;

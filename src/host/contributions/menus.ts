@@ -9,7 +9,7 @@ interface MenuItem {
   readonly group?: string;
 }
 
-const ANY_PAGE = any(KEY.activeBatch, KEY.activeTrajectory);
+const ANY_PAGE = any(KEY.activeBatch, KEY.activeTrajectory, KEY.activeCompare);
 
 /** When the palette shows a command; `false` for those that need to be told of what. */
 const PALETTE: Readonly<Record<CommandId, string>> = {
@@ -23,6 +23,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.resumeBatch': all(TRUSTED, KEY.hasPaused),
   'rollout.openBatch': all(TRUSTED, KEY.hasBatches),
   'rollout.openTrajectory': all(TRUSTED, KEY.hasBatches),
+  'rollout.compareAttempts': all(TRUSTED, KEY.hasBatches),
   'rollout.openTestAttempts': 'false',
   'rollout.debug': any(all(TRUSTED, KEY.hasBatches), all(TRUSTED, BATCH_FILE)),
   'rollout.attachDebugger': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
@@ -40,6 +41,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.forgetSecrets': TRUSTED,
 };
 
+const onAttempt = all(TRUSTED, 'webviewSection == rolloutAttempt');
 const inView = (view: string): string => `view == ${view}`;
 const inBatches = (item: string): string => all(inView(VIEW_IDS.batches), item);
 const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
@@ -68,6 +70,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.retryUnsettled', when: pageIs('ended', 'running', 'paused'), group: '1_rollout@2' },
     { command: 'rollout.debug', when: all(TRUSTED, KEY.activeTrajectory), group: 'navigation@1' },
     { command: 'rollout.fork', when: all(TRUSTED, KEY.activeTrajectory), group: 'navigation@2' },
+    { command: 'rollout.compareAttempts', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@1' },
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
   ],
   'view/title': [
@@ -87,6 +90,14 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.openTestAttempts', when: all(TRUSTED, 'controllerId == rollout'), group: 'inline@9' },
     { command: 'rollout.openTestAttempts', when: all(TRUSTED, 'controllerId == rollout'), group: '1_rollout@1' },
   ],
+  // On an attempt of a batch's page; the page says which.
+  'webview/context': [
+    { command: 'rollout.openTrajectory', when: onAttempt, group: '1_open@1' },
+    { command: 'rollout.debug', when: onAttempt, group: '1_open@2' },
+    { command: 'rollout.compareAttempts', when: onAttempt, group: '1_open@3' },
+    { command: 'rollout.fork', when: onAttempt, group: '3_launch@1' },
+    { command: 'rollout.copyReference', when: onAttempt, group: '9_copy@1' },
+  ],
   'view/item/context': [
     { command: 'rollout.pauseBatch', when: inBatches('viewItem == batch.running'), group: 'inline@1' },
     { command: 'rollout.resumeBatch', when: inBatches('viewItem == batch.paused'), group: 'inline@1' },
@@ -95,6 +106,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: 'inline@1' },
     { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
+    { command: 'rollout.compareAttempts', when: all(TRUSTED, inBatches('viewItem =~ /^(task$|attempt)/')), group: '1_open@3' },
     { command: 'rollout.debug', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@2' },
     { command: 'rollout.attachDebugger', when: inBatches(LIVE), group: '1_open@2' },
     { command: 'rollout.fork', when: inBatches('viewItem =~ /^attempt/'), group: '3_launch@1' },

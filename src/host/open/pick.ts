@@ -1,7 +1,7 @@
-/** Choosing a batch or a trajectory from a list, or by a reference that is typed or pasted. */
+/** Choosing a batch, a trajectory or a task from a list, or by a reference that is typed or pasted. */
 import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
-import { parseReference } from '../../client/reference.ts';
+import { parseReference, taskOf } from '../../client/reference.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
@@ -11,6 +11,7 @@ import type { Services } from '../services.ts';
 /** More are found by typing a reference, or in the batch's grid. */
 const MOST_BATCHES = 200;
 const MOST_ATTEMPTS = 1_000;
+const MOST_TASKS = 1_000;
 
 const CODICONS: Readonly<Record<Outcome, string>> = {
   queued: 'circle-outline', running: 'sync', held: 'debug-pause', passed: 'pass', failed: 'error',
@@ -41,28 +42,48 @@ export async function pickBatch(services: Services): Promise<PagePlace | string 
 }
 
 /** First the batch, then the attempt; a reference does both at once. */
-export async function pickTrajectory(services: Services): Promise<PagePlace | string | undefined> {
+export function pickTrajectory(services: Services): Promise<PagePlace | string | undefined> {
+  return pickWithin(services, {
+    title: 'Open Trajectory', placeholder: 'A batch, or a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP', within: 'Task and attempt', accepts: isReference(['rollout', 'attempt']),
+    items: async ({ batch }, signal) => {
+      const { api } = await services.server.connection({ signal });
+      const items: PlaceItem[] = [];
+      for await (const row of api.allRollouts(batch, {}, signal)) {
+        items.push(attemptItem(row));
+        if (items.length === MOST_ATTEMPTS) break;
+      }
+      return items;
+    },
+  });
+}
+
+/** First the batch, unless it is known, then the task. What is typed is `BATCH/TASK`. */
+export function pickTask(services: Services, batch: BatchRow | undefined): Promise<PagePlace | string | undefined> {
+  return pickWithin(services, {
+    title: 'Compare Attempts', placeholder: 'A batch, or a reference BATCH/TASK', within: 'Task', accepts: (text) => taskOf(text) !== undefined,
+    items: async ({ batch: of }, signal) => {
+      const { api } = await services.server.connection({ signal });
+      const { tasks } = await api.tasks(of, { limit: MOST_TASKS }, signal);
+      return tasks.map(({ id, question }) => ({ label: id, description: question.replaceAll(/\s+/g, ' ').slice(0, 120), place: { page: 'compare', batch: of, task: id } }));
+    },
+  }, batch);
+}
+
+interface Within extends Omit<Choice, 'items' | 'back'> {
+  /** What is asked for once there is a batch. */
+  readonly within: string;
+  readonly items: (batch: BatchRow, signal: AbortSignal) => Promise<readonly PlaceItem[]>;
+}
+
+/** `known`: the batch, when there is nothing to choose. */
+async function pickWithin(services: Services, { title, placeholder, within, accepts, items }: Within, known?: BatchRow): Promise<PagePlace | string | undefined> {
   for (;;) {
-    const chosen = await choose({
-      title: 'Open Trajectory', placeholder: 'A batch, or a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP', accepts: isReference(['rollout', 'attempt']),
-      items: (signal) => batches(services, signal),
-    });
+    const chosen = known === undefined ? await choose({ title, placeholder, accepts, items: (signal) => batches(services, signal) }) : { batch: known, place: undefined };
     if (chosen === undefined || chosen === 'back') return undefined;
     const { batch } = chosen;
     if (batch === undefined) return chosen.place;
-    const attempt = await choose({
-      title: `Open Trajectory of ${batch.name}`, placeholder: 'Task and attempt', accepts: isReference(['rollout', 'attempt']), back: true,
-      items: async (signal) => {
-        const { api } = await services.server.connection({ signal });
-        const items: PlaceItem[] = [];
-        for await (const row of api.allRollouts(batch.batch, {}, signal)) {
-          items.push(attemptItem(row));
-          if (items.length === MOST_ATTEMPTS) break;
-        }
-        return items;
-      },
-    });
-    if (attempt !== 'back') return attempt?.place;
+    const inBatch = await choose({ title: `${title} of ${batch.name}`, placeholder: within, accepts, back: known === undefined, items: (signal) => items(batch, signal) });
+    if (inBatch !== 'back') return inBatch?.place;
   }
 }
 

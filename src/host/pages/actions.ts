@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
 import type { Place } from '../../trace/schema.ts';
 import type { DoAction, Pages, Services } from '../services.ts';
-import { placeLink, placeReference } from './placeName.ts';
+import { placeFile, placeLink, placeReference } from './placeName.ts';
 import { findSource } from './sourceFile.ts';
 import type { ValueDocuments } from './textDocuments.ts';
 
@@ -76,10 +76,9 @@ async function openExternal(text: string): Promise<void> {
 
 async function savePage({ cli, server, log }: Pick<Services, 'cli' | 'server' | 'log'>, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
-  const name = `${place.page === 'batch' ? place.batch : place.rollout}.html`;
   const target = await vscode.window.showSaveDialog({
     title: 'Save as a Page That Needs No Server', saveLabel: 'Save', filters: { 'Web Page': ['html'] },
-    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
+    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, placeFile(place)) }),
   });
   if (target === undefined) return;
   if (target.scheme !== 'file') throw new StudioError('unsupported', 'A page is saved into a folder of the machine the server runs on.');
@@ -88,7 +87,7 @@ async function savePage({ cli, server, log }: Pick<Services, 'cli' | 'server' | 
     const stop = new AbortController();
     const listener = cancelled.onCancellationRequested(() => stop.abort());
     try {
-      await cli.json(['view', placeReference(place), '--save', target.fsPath], { cwd: path.dirname(target.fsPath), signal: stop.signal });
+      await cli.json(['view', placeReference(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath], { cwd: path.dirname(target.fsPath), signal: stop.signal });
     } catch (error) {
       if (stop.signal.aborted) return;
       throw error;

@@ -41,6 +41,7 @@ export function registerPages(services: Services): vscode.Disposable {
     const active = services.pages.active.value;
     set('rollout.activeBatch', active?.page === 'batch');
     set('rollout.activeTrajectory', active?.page === 'trajectory');
+    set('rollout.activeCompare', active?.page === 'compare');
     if (active?.page !== 'batch') {
       set('rollout.batchState', undefined);
       return;

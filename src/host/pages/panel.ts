@@ -170,5 +170,6 @@ function pageFolder(context: vscode.ExtensionContext): vscode.Uri {
 /** Whether a place says more than which page it is: only then an open page has somewhere to go. */
 function goesFurther(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
+  if (place.page === 'compare') return false;
   return place.seq !== undefined || place.step !== undefined || place.tab !== undefined;
 }

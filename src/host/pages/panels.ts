@@ -1,4 +1,4 @@
-/** The pages: one tab per batch and per rollout, shown again instead of opened twice, and back after a reload of the window. */
+/** The pages: one tab per batch, per rollout and per task that is compared, shown again instead of opened twice, and back after a reload of the window. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { Observable } from '../../common/emitter.ts';
@@ -112,6 +112,7 @@ export class PagePanels implements Pages, vscode.WebviewPanelSerializer {
   /** Until the page knows better. */
   #firstTitle(place: PagePlace): string {
     if (place.page === 'trajectory') return 'Trajectory';
+    if (place.page === 'compare') return `Attempts at ${place.task}`;
     return this.#services.batches.rows.value.find((row) => row.batch === place.batch)?.name ?? 'Batch';
   }
 }

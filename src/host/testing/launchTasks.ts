@@ -17,7 +17,8 @@ export async function launchTasks({ cli, server }: Services, { memory, values }:
   // Started from here, so that no value of this launch gets into the server's environment.
   await server.connection({ start: true, signal });
   const known = memory.file(file);
-  const { result: batch } = await withValues(values, known?.values ?? [], askValue, (env) => runBatch(cli, { file, cwd: folderOf(uri).fsPath, answers, env, signal }));
+  // Not broken off by a cancelled run: the batch may be submitted already, and nobody would stop it. The run stops it once its id is known.
+  const { result: batch } = await withValues(values, known?.values ?? [], askValue, (env) => runBatch(cli, { file, cwd: folderOf(uri).fsPath, answers, env }));
   await memory.keepBatch({ batch, file, answers });
   return batch;
 }

@@ -63,19 +63,21 @@ export class BatchPage extends WebviewPage {
     await this.grid.waitFor({ timeout: 60_000 });
   }
 
-  /** Opens a cell by keyboard; its row and column are counted from the first. */
+  /** Opens a cell of an attempt that has begun, by keyboard; its row and column are counted from the first. */
   async openCell(row: number, attempt: number): Promise<void> {
     await this.grid.focus();
-    await this.press('Home');
+    await this.press('Control+Home');
     for (let moves = 0; moves < row; moves += 1) await this.press('ArrowDown');
     for (let moves = 1; moves < attempt; moves += 1) await this.press('ArrowRight');
+    // The grid is there before the attempts are: of one that is still to come there is nothing to open.
+    await this.frame.getByRole('gridcell', { selected: true, name: new RegExp(` attempt ${attempt}: (?!queued)`) }).first().waitFor({ timeout: 60_000 });
     await this.press('Enter');
   }
 }
 
 export class TrajectoryPage extends WebviewPage {
   get steps(): Locator {
-    return this.frame.getByRole('listbox', { name: 'Steps' }).or(this.frame.getByRole('tree', { name: 'Steps' })).first();
+    return this.frame.getByRole('tree', { name: 'Steps' });
   }
 
   get selected(): Locator {

@@ -66,7 +66,7 @@ export class VsCode {
       browser = await launchBrowser();
       const context = await browser.newContext({ viewport: options.viewport ?? { width: 1400, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] });
       context.setDefaultTimeout(30_000);
-      await context.tracing.start({ screenshots: true, snapshots: true });
+      await context.tracing.start({ snapshots: true });
       const code = new VsCode(server, browser, context, await context.newPage(), options.workspaceFolder);
       await code.page.goto(server.url(options.workspaceFolder), { timeout: 60_000 });
       await code.workbench.ready();

@@ -52,6 +52,16 @@ describe('what a saved page holds', () => {
     assert.deepEqual(data.lineages, source.lineages);
   });
 
+  it('of a comparison: the events of every attempt at the task, or nothing when they are too large', async () => {
+    const source = whole();
+    const place: PagePlace = { page: 'compare', batch: 'b1', task: 't1' };
+    const { data, trajectories } = await gather(source, place);
+    assert.deepEqual([trajectories, Object.keys(data.streams), data.place], [3, ['b1', 'r111', 'r112', 'r121'], place]);
+    assert.deepEqual(data.tasks['b1']?.map(({ id }) => id), ['t1']);
+    await assert.rejects(gather(source, place, { limit: JSON.stringify(source.streams['r111']).length * 2 }), (error: unknown) => StudioError.is(error, 'too_large'));
+    await assert.rejects(gather(source, { ...place, task: 'none' }), (error: unknown) => StudioError.is(error, 'not_found'));
+  });
+
   it('as many trajectories as fit, and how many did not', async () => {
     const source = whole(() => logLines(1, 10, 1000));
     const size = JSON.stringify(source.streams['r111']).length;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isReference, parseReference, placeOf } from '../../../src/client/reference.ts';
+import { comparePlaceOf, isReference, parseReference, placeOf, taskOf } from '../../../src/client/reference.ts';
 import type { Api } from '../../../src/protocol/api.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 
@@ -45,6 +45,14 @@ describe('the page of a reference', () => {
     assert.deepEqual(await placeOf(api, 'last', signal), { page: 'batch', batch: BATCH });
     assert.deepEqual(await placeOf(api, `${ROLLOUT}:3`, signal), { page: 'trajectory', rollout: ROLLOUT, step: 3 });
     assert.deepEqual(await placeOf(api, `last/t1/2@7`, signal), { page: 'trajectory', rollout: 'r1', seq: 7 });
+  });
+
+  it('is the comparison of a task, whose id may look like an attempt', async () => {
+    assert.deepEqual(await comparePlaceOf(api, 'last/a/b/3', signal), { page: 'compare', batch: BATCH, task: 'a/b/3' });
+    await assert.rejects(comparePlaceOf(api, BATCH, signal), (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK/.test(error.mend ?? ''));
+    const empty = { rollouts: () => Promise.resolve({ rollouts: [] }) } as unknown as Api;
+    await assert.rejects(comparePlaceOf(empty, `${BATCH}/none`, signal), (error: unknown) => StudioError.is(error, 'not_found') && /“none”/.test(error.message));
+    for (const text of ['', 'last', `${BATCH}/`, '/t', `${ROLLOUT}/t`, 'files/t']) assert.equal(taskOf(text), undefined, text);
   });
 
   it('is told from the name of a file by its beginning', () => {

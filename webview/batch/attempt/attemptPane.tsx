@@ -103,11 +103,13 @@ function Notes({ view, rollout, actions }: PaneProps & { readonly rollout: strin
 
 function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
   const row = view.row(cell.index, cell.attempt);
-  if (row === undefined) return null;
+  const compare = view.width > 1 && actions.can.has('open') && <Button kind="secondary" label="Compare attempts" title="All attempts at this task, side by side (C)" onClick={() => actions.compare(cell.index)} />;
+  if (row === undefined) return compare === false ? null : <div class="attempt-buttons">{compare}</div>;
   return (
     <div class="attempt-buttons">
       <Button kind="primary" label="Open" onClick={() => actions.open(cell, false)} />
       <Button kind="secondary" label="Open beside" onClick={() => actions.open(cell, true)} />
+      {compare}
       <Button kind="secondary" label="Copy reference" onClick={() => actions.copy(cell)} />
     </div>
   );
@@ -123,6 +125,7 @@ export function AttemptSheet({ view, actions }: PaneProps) {
     <aside class="attempt-sheet" aria-label="Attempt">
       <div class="attempt-sheet-line">
         <AttemptTitle view={view} cell={cell} />
+        {view.width > 1 && actions.can.has('open') && <Button kind="icon" icon="diff" label="Compare attempts" onClick={() => actions.compare(cell.index)} />}
         {row !== undefined && <Button kind="icon" icon="copy" label="Copy reference" onClick={() => actions.copy(cell)} />}
         {row !== undefined && <Button kind="secondary" label="Open" onClick={() => actions.open(cell, false)} />}
       </div>

@@ -81,6 +81,7 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
   return (
     <div class="batch-grid" data-stale={stale}>
       <div ref={scroller} class="batch-grid-scroller" role="grid" aria-label="Attempts" tabIndex={0} aria-rowcount={view.rows.length + 1} aria-colcount={layout.attempts + 2}
+        {...menuOf(view)}
         aria-activedescendant={rowOf(view.rows, view.cursor) < 0 ? undefined : cursorId(view.cursor)}
         onPointerEnter={() => view.pointer(true)}
         onPointerLeave={() => {
@@ -109,6 +110,13 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
       {hovering.shown !== undefined && <HoverCard anchor={hovering.shown.anchor}><AttemptCard view={view} cell={hovering.shown.cell} /></HoverCard>}
     </div>
   );
+}
+
+/** What VS Code's own menu of this place is about: its entries are commands, which get this. */
+function menuOf(view: BatchView): { readonly 'data-vscode-context'?: string } {
+  const cell = view.shown;
+  if (cell === undefined) return {};
+  return { 'data-vscode-context': JSON.stringify({ webviewSection: 'rolloutAttempt', batch: view.data.batch, task: view.taskName(cell.index), attempt: cell.attempt, preventDefaultContextMenuItems: true }) };
 }
 
 interface Card {

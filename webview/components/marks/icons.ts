@@ -21,6 +21,7 @@ export const ICONS = {
   'debug-step-back': 0xeb8f,
   'debug-step-over': 0xead6,
   'debug-stop': 0xead7,
+  diff: 0xeae1,
   edit: 0xea73,
   ellipsis: 0xea7c,
   error: 0xea87,

@@ -6,7 +6,7 @@ import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
 import { story } from '../index.ts';
 import { careful, heldDesk, manyChanges, outsideOf, sampled, stubborn } from './deskRollouts.ts';
-import { desk, hostOf, imported, long, ROLLOUT, running, team, values, type Telling } from './someRollout.ts';
+import { desk, hostOf, imported, long, ROLLOUT, restOfRunning, running, team, values, type Telling } from './someRollout.ts';
 
 const CAN: ReadonlySet<PageVerb> = new Set(['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'save']);
 
@@ -21,6 +21,8 @@ interface Given extends Telling {
   /** The connection is cut, and no other comes about. */
   readonly cut?: boolean;
   readonly live?: string;
+  /** Comes once a test dispatches `story-rest`. */
+  readonly rest?: () => readonly TraceEvent[];
   /** Typed into the search field. */
   readonly search?: string;
   /** Pressed once the page stands. */
@@ -28,13 +30,14 @@ interface Given extends Telling {
   readonly rollout?: string;
 }
 
-function page(name: string, events: () => readonly TraceEvent[], { seq, tab, stopped = false, cut = false, live, search, press, rollout = ROLLOUT, ...telling }: Given = {}): void {
+function page(name: string, events: () => readonly TraceEvent[], { seq, tab, stopped = false, cut = false, live, rest, search, press, rollout = ROLLOUT, ...telling }: Given = {}): void {
   const { readOnly = false, silent = false } = telling;
   story('trajectory', name, () => {
     const told = hostOf(events(), telling);
     const host = cut ? cutting(told) : told;
     if (stopped) told.server.set({ state: 'stopped', text: 'The rollout server stopped. What is shown is what came before.' });
     if (live !== undefined) setTimeout(() => told.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
+    if (rest !== undefined) window.addEventListener('story-rest', () => told.push(ROLLOUT, rest()), { once: true });
     if (search !== undefined) setTimeout(() => type(search), SHOWN_MS);
     if (press !== undefined) setTimeout(() => window.dispatchEvent(new KeyboardEvent('keydown', { key: press })), SHOWN_MS);
     return <TrajectoryPage host={host} readOnly={readOnly} can={CAN} onNavigate={() => undefined} place={{ page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(tab === undefined ? {} : { tab }) }} />;
@@ -80,7 +83,7 @@ page('raw', team, { seq: at(team(), 'tool.start', 1), tab: 'raw' });
 page('log', team, { seq: at(team(), 'log') });
 page('score', team, { seq: at(team(), 'score') });
 page('agent', team, { seq: at(team(), 'agent.start') });
-page('running', running, { live: 'I look at both loans and renew them, one after the ' });
+page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 page('held', () => heldDesk(42_000));
 page('held-elsewhere', () => heldDesk(42_000), { seq: 8 });
 page('imported', imported);
@@ -117,10 +120,10 @@ page('zoomed', () => failed, { seq: at(failed, 'tool.start', 7), press: 'z', out
 page('search', () => failed, { search: 'renew_loan' });
 page('search-none', () => failed, { search: 'giraffe' });
 page('search-wrong', () => failed, { search: 'tool.name ==' });
-page('touched', () => ending({ touched: true }));
+page('touched', () => endedAs({ touched: true }));
 page('fork', () => [...desk().map((event) => (event.kind === 'rollout.start' ? { ...event, data: { ...event.data, fork: { rollout: 'r17x3', seq: 12 } } } : event))]);
-page('truncated', () => ending({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }));
-page('infrastructure', () => ending({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: 'The worker pod-07 was lost three times: out of memory (exit code 137).' } }));
+page('truncated', () => endedAs({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }));
+page('infrastructure', () => endedAs({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: 'The worker pod-07 was lost three times: out of memory (exit code 137).' } }));
 page('sampled-tokens', () => sampled(86).events, { ...sampled(86), seq: at(sampled(86).events, 'tool.start', 2), tab: 'tokens' });
 page('tokens-without-logprobs', () => sampled(40, { logprobs: false }).events, { ...sampled(40, { logprobs: false }), seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
 page('many-tokens', () => sampled(5_000).events, { ...sampled(5_000), seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
@@ -131,6 +134,6 @@ page('many-changes-in-call', () => manyChanges(2_000), { seq: at(manyChanges(1),
 page('nothing-changed', running, { tab: 'world' });
 
 /** The lending desk, ended in another way. */
-function ending(over: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {
+function endedAs(over: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {
   return desk().map((event) => (event.kind === 'rollout.end' ? { ...event, data: { ...event.data, ...over } } : event));
 }

@@ -63,6 +63,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
       <span class="grow" />
       <div class="head-actions">
         {batch !== undefined && can.has('open') && <ActionLink label={batch.name} title="Open the batch" onClick={() => session.act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
+        {batch !== undefined && batch.attempts > 1 && can.has('open') && <Button kind="secondary" icon="diff" label="Compare" title="All attempts at this task, side by side (C)" onClick={() => session.compare()} />}
         {definition !== undefined && <code class="head-revision" title={`${definition.agentFile}, ${definition.model}`}>{definition.agent}@{definition.revision}</code>}
         {!session.readOnly && <Button kind="icon" icon="bookmark" label="Bookmark" title="Bookmark (M)" pressed={data.notes.bookmarked(data.rollout, session.seq)} onClick={onBookmark} />}
         <Button kind="icon" icon="search" label="Search" title="Search everything (/)" onClick={onSearch} />

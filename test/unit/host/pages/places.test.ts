@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { argumentPlace } from '../../../../src/host/open/argument.ts';
+import { argumentPlace, argumentTask } from '../../../../src/host/open/argument.ts';
 import { batchIcon } from '../../../../src/host/pages/icon.ts';
-import { linkPlace, panelKey, placeLink, placeReference, readLink } from '../../../../src/host/pages/placeName.ts';
+import { linkPlace, panelKey, placeFile, placeLink, placeReference, readLink } from '../../../../src/host/pages/placeName.ts';
 import { candidatesOf } from '../../../../src/client/sourcePaths.ts';
 import type { PagePlace } from '../../../../src/protocol/page.ts';
 import { OUTCOMES } from '../../../../src/trace/outcome.ts';
@@ -15,13 +15,15 @@ test('a link leads back to the place it was made of', () => {
     { page: 'batch', batch: 'b1' },
     { page: 'batch', batch: 'b1', filter: 'tool == "find & replace" || task == "ä"' },
     { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'world' },
+    { page: 'compare', batch: 'b1', task: 'renew/17 & ä:2@3' },
   ];
   for (const place of places) {
     const { path: where, query } = placeLink(place);
     const link = readLink(where, query);
     assert.ok(link !== undefined);
     assert.equal(link.reference, placeReference(place));
-    const bare: PagePlace = place.page === 'batch' ? { page: 'batch', batch: place.batch } : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
+    assert.equal(link.compare === true, place.page === 'compare');
+    const bare: PagePlace = place.page === 'compare' ? place : place.page === 'batch' ? { page: 'batch', batch: place.batch } : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
     assert.deepEqual(linkPlace(bare, link), place);
   }
   assert.equal(readLink('/open', ''), undefined);
@@ -33,6 +35,9 @@ test('references are those of the command line; one panel for a rollout wherever
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', step: 2 }), 'r1:2');
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1' }), 'r1');
   assert.equal(panelKey({ page: 'trajectory', rollout: 'r1', seq: 4 }), panelKey({ page: 'trajectory', rollout: 'r1', tab: 'raw' }));
+  assert.equal(placeReference({ page: 'compare', batch: 'b1', task: 'a/b' }), 'b1/a/b');
+  assert.equal(new Set(['t', 'u'].map((task) => panelKey({ page: 'compare', batch: 'b1', task }))).add(panelKey({ page: 'batch', batch: 'b1' })).size, 3);
+  assert.deepEqual([placeFile({ page: 'compare', batch: 'b1', task: '../a b' }), placeFile({ page: 'trajectory', rollout: 'r1', seq: 3 }), placeFile({ page: 'batch', batch: 'b1' })], ['b1-..-a-b.html', 'r1.html', 'b1.html']);
   assert.notEqual(panelKey({ page: 'trajectory', rollout: 'x' }), panelKey({ page: 'batch', batch: 'x' }));
 });
 
@@ -46,6 +51,17 @@ test('commands understand rows, tree items, ids, references and places', () => {
   assert.deepEqual(argumentPlace({ page: 'trajectory', rollout: 'r1', seq: 3 }), { page: 'trajectory', rollout: 'r1', seq: 3 });
   assert.equal(argumentPlace(undefined), undefined);
   assert.equal(argumentPlace({ label: 'x' }), undefined);
+});
+
+test('attempts are compared of what has a task, else a task is chosen', () => {
+  assert.deepEqual(argumentTask({ kind: 'task', batch: 'b1', task: 't', reference: 'b1/t' }), { batch: 'b1', task: 't' });
+  assert.deepEqual(argumentTask({ kind: 'attempt', batch: 'b1', task: 't', rollout: 'r1' }), { batch: 'b1', task: 't' });
+  assert.deepEqual(argumentTask({ webviewSection: 'rolloutAttempt', batch: 'b1', task: 't', attempt: 2 }), { batch: 'b1', task: 't' });
+  assert.deepEqual(argumentTask({ row: { batch: 'b1', task: 't' } }), { batch: 'b1', task: 't' });
+  assert.deepEqual(argumentTask({ page: 'trajectory', rollout: 'r1', seq: 3 }), { rollout: 'r1' });
+  assert.deepEqual(argumentTask({ page: 'batch', batch: 'b1' }), { batch: 'b1' });
+  assert.deepEqual(argumentTask('b1/t'), { reference: 'b1/t' });
+  assert.equal(argumentTask({ path: '/some/file' }), undefined);
 });
 
 test('a source file is looked for where it was submitted from, then in the workspace', () => {

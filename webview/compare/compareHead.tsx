@@ -1,0 +1,38 @@
+/** Which task is compared, how its attempts went, and what can be done with the page. */
+import type { BatchRow } from '../../src/protocol/client.ts';
+import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
+import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
+import { countsOf } from '../../src/trace/align/prefixTree.ts';
+import { Button } from '../components/controls.tsx';
+import { ActionLink } from '../components/link.tsx';
+
+export interface CompareHeadProps {
+  readonly place: Extract<PagePlace, { page: 'compare' }>;
+  readonly batch: BatchRow | undefined;
+  readonly attempts: readonly ComparedAttempt[];
+  readonly can: ReadonlySet<PageVerb>;
+  readonly act: (action: PageAction) => void;
+  readonly onReload: () => void;
+}
+
+export function CompareHead({ place, batch, attempts, can, act, onReload }: CompareHeadProps) {
+  return (
+    <header class="compare-title">
+      <h1 title={place.task}>{place.task}</h1>
+      {attempts.length > 0 && <span>{outcomes(attempts)}</span>}
+      <span class="grow" />
+      <div class="compare-actions">
+        {batch !== undefined && can.has('open') && <ActionLink label={batch.name} title="Open the batch (O)" onClick={() => act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
+        <Button kind="icon" icon="refresh" label="Read again" onClick={onReload} />
+        {can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />}
+        {can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
+      </div>
+    </header>
+  );
+}
+
+function outcomes(attempts: readonly ComparedAttempt[]): string {
+  const { passed, failed, truncated, other } = countsOf(attempts);
+  const told = [`${passed} passed`, `${failed} failed`, ...(truncated > 0 ? [`${truncated} truncated`] : []), ...(other > 0 ? [`${other} other`] : [])];
+  return `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}: ${told.join(', ')}`;
+}

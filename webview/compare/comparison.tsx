@@ -1,0 +1,91 @@
+/** The tree of all attempts beside those of the chosen branch, and the cursor that goes through them. */
+import { useMemo, useState } from 'preact/hooks';
+import type { PageAction, PagePlace } from '../../src/protocol/page.ts';
+import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
+import { usePageWidth } from '../components/pageWidth.ts';
+import { Splitter } from '../components/splitter.tsx';
+import { useKeys } from '../keys.ts';
+import { AlignedRows, type Spot } from './alignedRows.tsx';
+import { BranchTree, branchRows } from './branchTree.tsx';
+import type { Compared } from './compareData.ts';
+import { COMPARE_KEYS, compareBindings } from './compareKeys.ts';
+
+const NARROW = 720;
+
+export interface ComparisonProps {
+  readonly compared: Compared;
+  readonly place: Extract<PagePlace, { page: 'compare' }>;
+  readonly act: (action: PageAction) => void;
+}
+
+export function Comparison({ compared: { attempts, tree, alignment }, place, act }: ComparisonProps) {
+  const branches = useMemo(() => branchRows(tree), [tree]);
+  const [branch, setBranch] = useState(0);
+  const [spot, setSpot] = useState<Spot>({ row: alignment.firstSplit ?? 0, column: 0 });
+  const [keys, setKeys] = useState(false);
+  const width = usePageWidth();
+  // The reference comes first; what a branch's attempts differ from stays in sight.
+  const columns = useMemo(() => [alignment.reference, ...(branches[branch]?.branch.along ?? []).map((one) => one.index).filter((index) => index !== alignment.reference)], [alignment, branches, branch]);
+  const last = alignment.rows.length - 1;
+
+  const toRow = (row: number): void => setSpot((now) => ({ ...now, row: within(row, last) }));
+  const toColumn = (column: number): void => setSpot((now) => ({ ...now, column: within(column, columns.length - 1) }));
+  const toBranch = (to: number): void => {
+    setBranch(within(to, branches.length - 1));
+    toColumn(0);
+  };
+  const difference = (direction: 1 | -1): void => {
+    for (let index = spot.row + direction; alignment.rows[index] !== undefined; index += direction) {
+      if (!columns.some((at) => differs(alignment.rows[index]?.cells[at]))) continue;
+      toRow(index);
+      return;
+    }
+  };
+  const attemptAt = ({ row, column }: Spot) => {
+    const index = columns[column] ?? alignment.reference;
+    return { attempt: attempts[index], action: alignment.rows[row]?.cells[index]?.action };
+  };
+  const open = (at: Spot, beside = false): void => {
+    const { attempt, action } = attemptAt(at);
+    if (attempt !== undefined) act({ do: 'open', place: { page: 'trajectory', rollout: attempt.rollout, ...(action === undefined ? {} : { seq: action.seq }) }, ...(beside ? { beside } : {}) });
+  };
+  const copy = (): void => {
+    const { attempt, action } = attemptAt(spot);
+    if (attempt !== undefined) act({ do: 'copy', text: `${place.batch}/${place.task}/${attempt.attempt}${action === undefined ? '' : `:${action.step}`}` });
+  };
+  useKeys(compareBindings({
+    row: (distance) => toRow(spot.row + distance), end: (direction) => toRow(direction === 1 ? last : 0), column: (distance) => toColumn(spot.column + distance),
+    branch: (distance) => toBranch(branch + distance), difference, open: (beside) => open(spot, beside), copy,
+    batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }), keys: () => setKeys(true),
+  }), !keys);
+
+  const first = <section class="compare-tree" aria-label="Branches of all attempts"><BranchTree rows={branches} selected={branch} onSelect={toBranch} /></section>;
+  const second = (
+    <section class="compare-columns" aria-label="Attempts of the branch">
+      <AlignedRows attempts={attempts} alignment={alignment} columns={columns} spot={spot} onRow={toRow} onColumn={toColumn} onOpen={open} />
+    </section>
+  );
+  return (
+    <>
+      <div class="compare-body">
+        {width <= NARROW
+          ? <Splitter key="column" direction="column" name="compare.narrow" initial={180} min={80} first={first} second={second} />
+          : <Splitter key="row" direction="row" name="compare" initial={Math.round(width * 0.32)} min={200} first={first} second={second} />}
+      </div>
+      <footer class="compare-foot">
+        <span>attempts are one branch while tools and arguments are equal</span>
+        <span class="compare-keys"><kbd>D</kbd> next difference</span><span class="compare-keys"><kbd>H</kbd><kbd>L</kbd> attempt</span><span class="compare-keys"><kbd>↵</kbd> open</span>
+        <button type="button" onClick={() => setKeys(true)}><kbd>?</kbd> keys</button>
+      </footer>
+      {keys && <KeysOverlay groups={COMPARE_KEYS} onClose={() => setKeys(false)} />}
+    </>
+  );
+}
+
+function within(index: number, last: number): number {
+  return Math.max(0, Math.min(last, index));
+}
+
+function differs(cell: { readonly state: string; readonly otherResult: boolean } | undefined): boolean {
+  return cell !== undefined && (cell.otherResult || (cell.state !== 'same' && cell.state !== 'text'));
+}
