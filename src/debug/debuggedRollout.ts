@@ -1,6 +1,6 @@
 /** One rollout in a debug session: its cursor, the text of its trajectory, and the edits that wait for a fork. */
 import type { ForkEdit } from '../config/submission.ts';
-import type { Place } from '../trace/stops.ts';
+import { Stops, type Place } from '../trace/stops.ts';
 import { RolloutCursor } from './cursor.ts';
 import type { Debuggee, Head } from './debuggee.ts';
 import { TrajectoryDocument } from './sources/trajectoryDocument.ts';
@@ -32,12 +32,9 @@ export class DebuggedRollout {
 
   /** Made when there is somewhere to stand. */
   get cursor(): RolloutCursor | undefined {
-    if (this.#cursor === undefined) {
-      const { model, task } = this.debuggee;
-      const cursor = new RolloutCursor(model, task, { seq: 0, at: 0 });
-      const { first } = cursor.stops;
-      if (first !== undefined) this.#cursor = new RolloutCursor(model, task, first);
-    }
+    const { model, task } = this.debuggee;
+    const { first } = Stops.of(model);
+    if (this.#cursor === undefined && first !== undefined) this.#cursor = new RolloutCursor(model, task, first);
     return this.#cursor;
   }
 
@@ -51,13 +48,5 @@ export class DebuggedRollout {
     const head = this.debuggee.head?.place;
     const place = this.cursor?.place;
     return head !== undefined && place !== undefined && head.seq === place.seq && head.at === place.at;
-  }
-
-  /** Of what ends an event: everything that is known of the stop, for one who looks at it. */
-  get shownAt(): number {
-    const place = this.cursor?.place;
-    if (place === undefined) return 0;
-    const end = this.debuggee.model.span(place.seq)?.end?.seq;
-    return end === undefined ? place.at : Math.max(place.at, end);
   }
 }

@@ -29,6 +29,10 @@ export const pageAction = z.discriminatedUnion('do', [
   z.object({ do: z.literal('link'), place: pagePlace }),
   /** Batch control, with whatever questions the host asks first. */
   z.object({ do: z.literal('batch'), batch: z.string(), verb: z.enum(['pause', 'resume', 'cancel', 'retry', 'again', 'failed_again']) }),
+  /** Steps through the trajectory in the editor's debugger, from there on; of one that runs: attaches to it. */
+  z.object({ do: z.literal('debug'), place: pagePlace }),
+  /** Continues the rollout from there, as a batch of its own. */
+  z.object({ do: z.literal('fork'), place: pagePlace }),
   /** Saves the page as one HTML file that needs no server. */
   z.object({ do: z.literal('save'), place: pagePlace }),
 ]);

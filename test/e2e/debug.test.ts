@@ -34,6 +34,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
   story.step('F5 on a batch file runs an attempt and holds it at its first call', async () => {
     const { workbench, page } = story.code;
     await workbench.openFile('first.batch.yaml');
+    await page.locator('.monaco-editor.focused').waitFor();
     await page.keyboard.press('F5');
     await page.locator('.debug-toolbar').waitFor({ timeout: 90_000 });
     await page.keyboard.press('Control+Shift+D'); // its badge lies over the icon

@@ -22,7 +22,7 @@ export const run: Command = {
     'task-file': { type: 'string', value: 'FILE', text: 'only the tasks whose ids are in this file: a JSON array, or one in a line' },
     concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
-    hold: { type: 'boolean', text: 'for a debugger: its attempts hold at their first call, and count although they are edited' },
+    hold: { type: 'boolean', text: 'for a debugger: the first attempt that comes to a call is held, and attempts count although they are edited' },
     detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
     'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
   },

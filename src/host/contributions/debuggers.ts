@@ -26,7 +26,8 @@ const snippet = (label: string, description: string, body: object): object => ({
 export const debuggers = [{
   type: DEBUG_TYPE,
   label: 'Rollout',
-  languages: [TRAJECTORY_LANGUAGE],
+  // YAML: F5 on a batch file. Where another YAML file is open, it says what can be debugged.
+  languages: [TRAJECTORY_LANGUAGE, 'yaml'],
   configurationAttributes: {
     launch: {
       required: ['mode'],

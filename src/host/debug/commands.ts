@@ -1,7 +1,7 @@
 /** Debug, Attach Debugger and Fork, from wherever a batch, an attempt or a batch file is. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import { newId } from '../../common/ids.ts';
+import { forkAt, type Forked } from '../../client/commands/fork.ts';
 import { placeOf } from '../../client/reference.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
@@ -60,34 +60,27 @@ async function fork(services: Services, argument: unknown): Promise<void> {
   const place = await wantedTrajectory(services, argument);
   if (place === undefined) return;
   const { api } = await services.server.connection();
-  const cut = await cutOf(services, place);
+  const point = await pointOf(services, place);
   const typed = await vscode.window.showInputBox({
-    title: 'Fork', prompt: `How many times is the rollout continued from after event ${cut}?`, value: String(OFFERED),
+    title: 'Fork', prompt: `How many times is the rollout continued from ${point.slice(place.rollout.length)}?`, value: String(OFFERED),
     validateInput: (text) => (/^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MOST ? undefined : `A number from 1 to ${MOST}.`),
   });
   if (typed === undefined) return;
-  const request = { batch: newId('b'), rollout: place.rollout, seq: cut, attempts: Number(typed), by: 'vscode' };
-  try {
-    await api.fork(request);
-  } catch (error) {
+  const make = (acceptIrreversible: boolean): Promise<Forked> => forkAt(api, point, { attempts: Number(typed), by: 'vscode', acceptIrreversible }, new AbortController().signal);
+  const forked = await make(false).catch(async (error: unknown) => {
     if (!StudioError.is(error, 'conflict') || error.details?.['irreversible'] === undefined) throw error;
-    if ((await vscode.window.showWarningMessage('Calls that cannot be undone may be made again.', { modal: true, detail: error.message }, 'Fork Anyway')) === undefined) return;
-    await api.fork({ ...request, accept_irreversible: true });
-  }
+    const chosen = await vscode.window.showWarningMessage('Calls that cannot be undone may be made again.', { modal: true, detail: error.message }, 'Fork Anyway');
+    return chosen === undefined ? undefined : make(true);
+  });
+  if (forked === undefined) return;
   services.batches.refresh();
-  await services.pages.open({ page: 'batch', batch: request.batch });
+  await services.pages.open({ page: 'batch', batch: forked.batch });
 }
 
-/** The last event a fork from a place shares: what came before the model call there, or the start of the tool call there. */
-async function cutOf({ server }: Services, place: Extract<PagePlace, { page: 'trajectory' }>): Promise<number> {
+/** The point of a fork from a place, as a reference: before the model call there, or at the start of the tool call there, which is then made again. */
+async function pointOf({ server }: Services, place: Extract<PagePlace, { page: 'trajectory' }>): Promise<string> {
+  if (place.seq === undefined) return `${place.rollout}:${place.step ?? 1}`;
   const { api } = await server.connection();
-  if (place.seq !== undefined) {
-    const [event] = (await api.events(place.rollout, { after: place.seq - 1, limit: 1 })).events;
-    return event?.kind === 'model.start' ? place.seq - 1 : place.seq;
-  }
-  for await (const page of api.allEvents(place.rollout)) {
-    const start = page.find((event) => event.kind === 'model.start' && event.data.step === (place.step ?? 1));
-    if (start !== undefined) return start.seq - 1;
-  }
-  throw new StudioError('conflict', 'This rollout has made no step yet that a fork could begin at.');
+  const [event] = (await api.events(place.rollout, { after: place.seq - 1, limit: 1 })).events;
+  return `${place.rollout}@${event?.kind === 'model.start' ? place.seq - 1 : place.seq}`;
 }

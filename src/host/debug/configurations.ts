@@ -30,7 +30,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     return active === undefined ? [] : [active];
   }
 
-  resolveDebugConfigurationWithSubstitutedVariables(_folder: vscode.WorkspaceFolder | undefined, given: vscode.DebugConfiguration): vscode.ProviderResult<vscode.DebugConfiguration> {
+  resolveDebugConfiguration(_folder: vscode.WorkspaceFolder | undefined, given: vscode.DebugConfiguration): vscode.ProviderResult<vscode.DebugConfiguration> {
     if (!vscode.workspace.isTrusted) {
       void vscode.window.showErrorMessage('This window is in Restricted Mode: nothing is run or read. Trust the workspace to debug.');
       return undefined;

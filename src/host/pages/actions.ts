@@ -45,6 +45,12 @@ export function createActions({ services, pages, documents }: ActionParts): DoAc
       case 'batch':
         await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
         return;
+      case 'debug':
+        await vscode.commands.executeCommand('rollout.debug', action.place);
+        return;
+      case 'fork':
+        await vscode.commands.executeCommand('rollout.fork', action.place);
+        return;
       case 'save':
         await savePage(services, action.place);
     }

@@ -11,7 +11,7 @@ import { Relay } from './relay.ts';
 export const VIEW_TYPE = 'rollout.page';
 
 /** All of them: this host can do everything a page may ask for. */
-const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'save'];
+const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'debug', 'fork', 'save'];
 
 export interface PanelOptions {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'batches'>;

@@ -9,7 +9,7 @@ import { until } from './poll.ts';
 import { Workbench } from './workbench.ts';
 
 /** What the page always asks for in vain: four files that only code-server's own front serves; and what it says of accounts, of the key its front would give for stored secrets, of its own extensions, and of a machine that is slow. */
-const KNOWN = /vsda|\/mint-key|getServerKeyPart|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
+const KNOWN = /vsda|\/mint-key|getServerKeyPart|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|Blocked script execution in .*webview.browser.pre.index\.html|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
 const OUT = path.join(root, 'test', '.out', 'e2e');
 /** As the extension names its pages (src/host/pages/panel.ts). */
 const VIEW_TYPE = 'rollout.page';

@@ -6,7 +6,7 @@ import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { compact, count, duration } from '../../format.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
-import type { PageVerb } from '../../../src/protocol/page.ts';
+import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import { referenceOf } from '../reference.ts';
 import type { TrajectorySession } from '../session.ts';
 import './head.css';
@@ -33,6 +33,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const cost = totals?.cost;
   const shown = attemptRow(session);
   const [batch, definition] = [data.batch, data.definition];
+  const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
   return (
     <header class="trajectory-head">
       <div class="head-names">
@@ -68,8 +69,10 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         {!session.readOnly && <Button kind="icon" icon="bookmark" label="Bookmark" title="Bookmark (M)" pressed={data.notes.bookmarked(data.rollout, session.seq)} onClick={onBookmark} />}
         <Button kind="icon" icon="search" label="Search" title="Search everything (/)" onClick={onSearch} />
         <MenuButton label="More" icon="ellipsis" entries={[
+          ...(can.has('debug') ? [{ label: 'Debug from here', onClick: () => session.act({ do: 'debug', place }) }] : []),
+          ...(can.has('fork') ? [{ label: 'Fork from here …', onClick: () => session.act({ do: 'fork', place }) }] : []),
           { label: 'Copy reference', keys: 'Y', onClick: () => session.act({ do: 'copy', text: referenceOf(session) }) },
-          ...(can.has('link') ? [{ label: 'Copy link', onClick: () => session.act({ do: 'link', place: { page: 'trajectory', rollout: data.rollout, seq: session.seq } }) }] : []),
+          ...(can.has('link') ? [{ label: 'Copy link', onClick: () => session.act({ do: 'link', place }) }] : []),
           { label: 'Copy events as JSON', onClick: () => session.act({ do: 'copy', text: JSON.stringify(data.model.events, null, 1) }) },
           ...(session.readOnly ? [] : [{ label: 'Note …', keys: 'N', onClick: onNote }]),
           ...(can.has('save') ? [{ label: 'Save as HTML …', onClick: () => session.act({ do: 'save', place: { page: 'trajectory', rollout: data.rollout } }) }] : []),
