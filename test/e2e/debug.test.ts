@@ -11,6 +11,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
   const frame = (name: string | RegExp): Locator => story.code.page.locator('.debug-call-stack .stack-frame').filter({ hasText: name }).first();
   const variable = (name: RegExp): Locator => story.code.page.locator('.debug-variables .monaco-list-row').filter({ hasText: name }).first();
   const ended = (): Locator => story.code.page.getByText('The end of the trajectory').first();
+  const goOn = (): Promise<void> => story.code.page.locator('.debug-toolbar .codicon-debug-continue').click();
   const setLoan = async (value: string): Promise<void> => {
     await variable(/loan_id/).dblclick();
     await story.code.page.locator('.debug-variables input').fill(value);
@@ -42,8 +43,8 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
   });
 
   story.step('it stops in the tool’s code, with arguments in sight, the page beside it at the same call', async () => {
-    const { workbench, page } = story.code;
-    await page.keyboard.press('F5');
+    const { workbench } = story.code;
+    await goOn();
     await frame(TOOL).waitFor({ timeout: 60_000 });
     await workbench.tab('loans.ts').waitFor();
     await workbench.atLine(16).waitFor();
@@ -52,9 +53,9 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
   });
 
   story.step('an argument is edited, and the verifier has its say', async () => {
-    const { workbench, page } = story.code;
+    const { workbench } = story.code;
     await setLoan('"L-3002"');
-    await page.keyboard.press('F5');
+    await goOn();
     await ended().waitFor();
     await workbench.webview().getByText('change of loans L-3002').first().waitFor();
   });
@@ -79,7 +80,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await page.getByRole('menuitem', { name: 'Restart Frame' }).click();
     await page.getByText('Paused on entry').first().waitFor();
     await frame(TOOL).waitFor();
-    await page.keyboard.press('F5');
+    await goOn();
     await ended().waitFor();
     await page.locator('.view-lines').getByText('done · passed · reward 1').first().waitFor();
     await page.keyboard.press('Shift+F5');
