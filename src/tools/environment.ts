@@ -1,11 +1,6 @@
 import type { ModulePools } from './modules/pools.ts';
 import type { McpConnections } from './mcp/connections.ts';
-
-/** Who ends what is left of a process when its parent dies: the worker's reaper. Ids are those of group leaders. */
-export interface ProcessGroups {
-  add(pid: number): void;
-  remove(pid: number): void;
-}
+import type { ProcessGroups } from './processes/processGroups.ts';
 
 /** What the tools of one rollout live in. */
 export interface ToolEnvironment {

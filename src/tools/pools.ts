@@ -1,6 +1,7 @@
 import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
-import type { ProcessGroups, ToolPools } from './environment.ts';
+import type { ToolPools } from './environment.ts';
+import type { ProcessGroups } from './processes/processGroups.ts';
 
 export interface ToolPoolsOptions {
   /** A folder of the worker's own, made when needed: for bundles, and where shared servers run. */

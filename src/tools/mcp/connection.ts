@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
 import type { JsonObject } from '../../common/json.ts';
-import type { ProcessGroups } from '../environment.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
 import { answerElicitation } from './elicitation.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { StdioTransport } from './stdio.ts';

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { hashOf } from '../../common/hash.ts';
-import type { ProcessGroups } from '../environment.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
 import { ConnectionLost, McpConnection } from './connection.ts';
 import type { McpEntry } from './connection.ts';
 

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/client';
-import type { ProcessGroups } from '../environment.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
 import { LastLines } from '../processes/output.ts';
 import { killTree } from '../processes/processTree.ts';
 import { spawnGroup } from '../processes/spawnGroup.ts';

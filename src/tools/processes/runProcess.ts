@@ -1,6 +1,6 @@
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
-import type { ProcessGroups } from '../environment.ts';
+import type { ProcessGroups } from './processGroups.ts';
 import { Output } from './output.ts';
 import { killTree } from './processTree.ts';
 import { spawnGroup } from './spawnGroup.ts';

@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import spawn from 'cross-spawn'; // on Windows it also starts what is no .exe, as npx
-import type { ProcessGroups } from '../environment.ts';
+import type { ProcessGroups } from './processGroups.ts';
 import { OWN_GROUP } from './processTree.ts';
 
 /**

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { entryUrl } from '../../common/entries.ts';
-import type { ProcessGroups } from '../../tools/environment.ts';
+import type { ProcessGroups } from '../../tools/processes/processGroups.ts';
 
 /** A reaper that dies again and again is not started for ever. */
 const MOST_STARTS = 5;

@@ -3,15 +3,15 @@
  * they gave, one a line, in a form that `readConversation` understands. So the clerk goes on where it was.
  */
 import type { Turn } from '../text/completion.ts';
-import type { Conversation } from './conversation.ts';
+import type { PastCall } from './pastCall.ts';
 
 const LINE = /^I called (\S+) (\{.*\}) and got: (.*)$/;
 
-export function isSummaryRequest({ asked }: Conversation): boolean {
+export function isSummaryRequest({ asked }: { readonly asked: readonly string[] }): boolean {
   return /^Sum up the conversation\b/.test(asked.at(-1) ?? '');
 }
 
-export function summary({ calls }: Conversation): Turn {
+export function summary({ calls }: { readonly calls: readonly PastCall[] }): Turn {
   const lines = calls.flatMap(({ name, args, result }) => {
     if (args === null || result === undefined) return [];
     const text = result.ok ? JSON.stringify(result.value) : result.text.replace(/\s+/g, ' ');

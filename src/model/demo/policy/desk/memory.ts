@@ -1,6 +1,7 @@
 /** What the clerk knows: read anew from the tool results of the conversation for each turn. */
 import { z } from 'zod';
-import type { Conversation, PastCall } from '../conversation.ts';
+import type { Conversation } from '../conversation.ts';
+import type { PastCall } from '../pastCall.ts';
 import type { Person } from './request.ts';
 
 const member = z.object({ member_id: z.string(), name: z.string(), address: z.string() });
