@@ -1,22 +1,22 @@
-/** The composition root of the extension: what is made, and what is registered. Nothing is awaited here. */
+/**
+ * The composition root of the extension: what is made, and what is registered. Nothing is awaited here, and no library is
+ * read: what a command, a page or a view does is imported when it is first asked for.
+ */
 import type * as vscode from 'vscode';
 import { HostBatchList } from './host/batches/batchList.ts';
-import { registerBatchCommands } from './host/batches/control.ts';
 import { registerCodeLens } from './host/codelens/codeLens.ts';
 import { registerDebug } from './host/debug/debug.ts';
+import { registerGroups } from './host/commandGroups.ts';
 import { StudioFiles } from './host/files/studioFiles.ts';
-import { registerImport } from './host/importing/import.ts';
-import { registerSample } from './host/importing/sample.ts';
-import { launchState, registerLaunch } from './host/launch/launch.ts';
+import { StoredValues } from './host/launch/values/storedValues.ts';
 import { registerMcp } from './host/mcp/mcp.ts';
-import { registerOpen } from './host/open/open.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
 import { createCli } from './host/server/cli.ts';
 import { registerServer } from './host/server/commands.ts';
 import { createServerLink } from './host/server/hostLink.ts';
 import type { Services } from './host/services.ts';
-import { registerTemplates } from './host/templates/templates.ts';
 import { registerTesting } from './host/testing/testing.ts';
+import { registerToolCalls } from './host/toolCalls/toolCalls.ts';
 import { registerViews } from './host/views/views.ts';
 import { commandRegistrar } from './host/window/commands.ts';
 import { registerContextKeys } from './host/window/contextKeys.ts';
@@ -34,7 +34,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const cli = createCli(log, chosenStore);
   const batches = new HostBatchList({ server, pageSize: () => setting('view.batchesLimit'), log: (text) => log.channel.warn(text) });
   const files = new StudioFiles();
-  const launching = launchState(context);
+  const values = new StoredValues(context.secrets, context.globalState);
   const parts = { context, log: log.channel, server, cli, batches };
   const pages = createPages(parts);
   const services: Services = { ...parts, pages };
@@ -43,18 +43,14 @@ export function activate(context: vscode.ExtensionContext): void {
     registerContextKeys(services),
     registerStatusBar(services, batches),
     registerServer(services, register),
-    registerLaunch(services, register, { ...launching, problems, files }),
-    registerBatchCommands(services, register, launching.values),
+    registerGroups(services, register, { problems, files, values }),
     registerPages(services),
-    registerOpen(services, register),
-    registerImport(services, register),
-    registerSample(services, register, files),
     registerViews(services, register, files),
-    registerTesting(services, register, { ...launching, files }),
-    registerCodeLens(services, register, { files, memory: launching.memory }),
-    registerTemplates(services, register),
-    registerDebug(services, register, launching),
-    registerMcp(launching.values),
-    registerDiagnostics(services, register, { log, values: launching.values, act: pages.act }),
+    registerTesting(services, register, { files, values }),
+    registerCodeLens(services, register, files),
+    registerToolCalls(services, register, values),
+    registerDebug(services, values),
+    registerMcp(values),
+    registerDiagnostics(services, register, { log, values, act: pages.act }),
   );
 }

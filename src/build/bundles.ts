@@ -2,40 +2,45 @@
 import path from 'node:path';
 import type { BuildOptions } from 'esbuild';
 import { zodByParts } from './plugins/zodByParts.ts';
+import { pageStart } from './plugins/pageStart.ts';
+import { shakenFirst } from './plugins/shakenFirst.ts';
 import { strictPolicy, ZOD_WITHOUT_EVAL } from './plugins/strictPolicy.ts';
 import { workerSource } from './plugins/workerSource.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 
-/** Bundle name → entry. Each becomes `dist/<name>.mjs`. */
+/** Bundle name → entry. Each becomes `dist/<name>.mjs`. VS Code imports the extension as an ES module. */
 export const NODE_BUNDLES: Readonly<Record<string, string>> = {
+  extension: 'src/extension.ts',
   cli: 'src/cli/main.ts',
   server: 'src/server/main.ts',
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',
 };
-/** Becomes `dist/extension.cjs`: VS Code loads extensions with `require`. */
-export const EXTENSION_ENTRY = 'src/extension.ts';
-/** Becomes `dist/webview/page.js` and `page.css`: both pages, in VS Code and in a browser. */
+/** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */
 export const PAGE_ENTRY = 'webview/main.tsx';
+
+/** Becomes `dist/webview/start.js`, which loads the program beside it: the same pages in VS Code and in a browser. */
+const START_ENTRY = 'webview/start.ts';
+const PROGRAM_ENTRIES = ['webview/shapes.ts', 'webview/show.tsx'];
 
 /** CommonJS libraries inside an ES module bundle still call `require`. */
 const REQUIRE = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
-/** An ES module's own address, inside a CommonJS bundle. */
-const MODULE_URL = "const __moduleUrl = require('node:url').pathToFileURL(__filename).href;";
-/** esbuild is a program of its own; pg's native variant is optional and not ours. */
-const NODE_EXTERNAL = ['esbuild', 'pg-native', 'bufferutil', 'utf-8-validate'];
+/** VS Code gives its own; esbuild is a program of its own; pg's native variant is optional and not ours. */
+const NODE_EXTERNAL = ['vscode', 'esbuild', 'pg-native', 'bufferutil', 'utf-8-validate'];
 
 /** How much a bundle is made smaller: names stay, so that stacks can be read. */
 const SMALLER = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none', sourcesContent: false } as const satisfies BuildOptions;
 
+const PAGE_PLUGINS = [zodByParts(), strictPolicy(), workerSource()];
+
 /** Everything `dist/` is made of. */
 export function allBuilds(product: string): BuildOptions[] {
-  return [nodeBuild(product), extensionBuild(product), pageBuild(product)];
+  return [nodeBuild(product), pageBuild(product), pagePartsBuild(product)];
 }
 
-/** The programs that run in Node by themselves. */
+/** What runs in Node: programs, and the extension. */
 export function nodeBuild(product: string): BuildOptions {
   return {
     ...SMALLER,
@@ -47,41 +52,20 @@ export function nodeBuild(product: string): BuildOptions {
     platform: 'node',
     target: 'node22.19',
     format: 'esm',
-    // Shared code is loaded once per process, and a command loads only what it uses.
+    // Shared code is there once, and a process loads only what it uses.
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     sourcemap: 'linked',
     external: NODE_EXTERNAL,
     plugins: [zodByParts()],
     banner: { js: REQUIRE },
-    define: { __PRODUCT_VERSION__: JSON.stringify(product) },
-    logLevel: 'warning',
-  };
-}
-
-/** The extension: one file, loaded at activation. */
-export function extensionBuild(product: string): BuildOptions {
-  return {
-    ...SMALLER,
-    absWorkingDir: root,
-    entryPoints: [{ in: EXTENSION_ENTRY, out: 'extension' }],
-    outdir: 'dist',
-    outExtension: { '.js': '.cjs' },
-    bundle: true,
-    platform: 'node',
-    target: 'node22.19',
-    format: 'cjs',
-    sourcemap: 'linked',
-    external: ['vscode', ...NODE_EXTERNAL],
-    plugins: [zodByParts()],
-    banner: { js: MODULE_URL },
     // VS Code logs an error for an extension that looks whether there is a `navigator`; zod does.
-    define: { __PRODUCT_VERSION__: JSON.stringify(product), 'import.meta.url': '__moduleUrl', navigator: 'undefined' },
+    define: { __PRODUCT_VERSION__: JSON.stringify(product), navigator: 'undefined' },
     logLevel: 'warning',
   };
 }
 
-/** The pages: plain scripts, so that a page saved as one file works from the disk. */
+/** The pages as one plain script: a page saved as a file from the disk can load no parts. All styles are in it too. */
 export function pageBuild(product: string): BuildOptions {
   return {
     absWorkingDir: root,
@@ -101,8 +85,24 @@ export function pageBuild(product: string): BuildOptions {
     loader: { '.ttf': 'file', '.svg': 'text' },
     assetNames: '[name]',
     banner: { js: ZOD_WITHOUT_EVAL },
-    plugins: [zodByParts(), strictPolicy(), workerSource()],
+    plugins: [...PAGE_PLUGINS, shakenFirst('webview/components/toolkit.ts', [strictPolicy()])],
     define: { __PRODUCT_VERSION__: JSON.stringify(product), 'process.env.NODE_ENV': '"production"' },
     logLevel: 'warning',
+  };
+}
+
+/** The same pages in parts, for VS Code and for a browser: the first rows wait only for what shows them. */
+export function pagePartsBuild(product: string): BuildOptions {
+  const whole = pageBuild(product);
+  return {
+    ...whole,
+    entryPoints: PROGRAM_ENTRIES,
+    // A part is named after what is in it, so that a browser may keep it.
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    format: 'esm',
+    splitting: true,
+    loader: { ...whole.loader, '.css': 'empty' },
+    plugins: [...PAGE_PLUGINS, pageStart(START_ENTRY, PROGRAM_ENTRIES)],
   };
 }

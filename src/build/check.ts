@@ -1,6 +1,8 @@
 /** `npm run check`: types, lint, import rules, generated files, package contents. Ends with 1 when one fails. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { root } from './bundles.ts';
 import { brokenImports } from './checks/imports.ts';
 import { staleManifest } from './manifest.ts';
@@ -9,31 +11,49 @@ import { staleSchemas } from './schemas.ts';
 
 const bin = (name: string, file: string): string => path.join(root, 'node_modules', name, file);
 
-/** Runs a tool of node_modules with this Node; its output goes through. */
-function runs(script: string, args: readonly string[]): boolean {
-  return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' }).status === 0;
+interface Checked {
+  readonly ok: boolean;
+  readonly said: string;
 }
 
-function reports(problems: readonly string[]): boolean {
-  for (const problem of problems) console.error(problem);
-  return problems.length === 0;
+/** Runs a tool of node_modules with this Node. */
+async function runs(script: string, args: readonly string[]): Promise<Checked> {
+  const child = spawn(process.execPath, [script, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { ok: child.exitCode === 0, said: out + err };
+}
+
+function reports(problems: readonly string[]): Checked {
+  return { ok: problems.length === 0, said: problems.map((problem) => `${problem}\n`).join('') };
 }
 
 /** What runs in Node; what runs in a page; the tests that look into a page. */
 const PROJECTS = ['.', 'webview', 'test/webview'];
+/** What the compiler knows from the last time. */
+const KNOWN = path.join(root, 'node_modules', '.cache', 'rollout-studio');
 
-const CHECKS: readonly (readonly [string, () => boolean])[] = [
-  ['types', () => PROJECTS.filter((project) => !runs(bin('typescript', 'bin/tsc'), ['-p', project])).length === 0],
+async function types(): Promise<Checked> {
+  let all: Checked = { ok: true, said: '' };
+  for (const project of PROJECTS) {
+    const known = path.join(KNOWN, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
+    const { ok, said } = await runs(bin('typescript', 'bin/tsc'), ['-p', project, '--incremental', '--tsBuildInfoFile', known]);
+    all = { ok: all.ok && ok, said: all.said + said };
+  }
+  return all;
+}
+
+const CHECKS: readonly (readonly [string, () => Checked | Promise<Checked>])[] = [
   ['lint', () => runs(bin('eslint', 'bin/eslint.js'), ['--config', 'src/build/eslint.config.js', '--max-warnings', '0', 'src', 'webview', 'test'])],
+  ['types', types],
   ['import rules', () => reports(brokenImports(root))],
   ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root)])],
   ['package contents', () => reports(packageProblems(root))],
 ];
 
-let failed = 0;
-for (const [name, check] of CHECKS) {
-  const ok = check();
-  if (!ok) failed += 1;
-  console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}`);
-}
-process.exitCode = failed === 0 ? 0 : 1;
+// All at once: lint and types take long, and each of them uses one processor.
+const results = await Promise.all(CHECKS.map(async ([name, check]) => {
+  const { ok, said } = await check();
+  process.stdout.write(`${said}${ok ? 'ok    ' : 'FAILED'} ${name}\n`);
+  return ok;
+}));
+process.exitCode = results.every(Boolean) ? 0 : 1;

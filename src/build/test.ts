@@ -5,11 +5,13 @@
  *   test.ts <suite> […]      these suites
  *   test.ts <file.test.ts>   these files
  */
-import { mkdirSync, globSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { z } from 'zod';
+import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
@@ -25,6 +27,8 @@ const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 /** Suites that look at a browser: a file that failed is run once more, and the second result counts. */
 const TWICE = new Set(['webview', 'vscode']);
 const NODE = ['--disable-warning=ExperimentalWarning'];
+/** How long each file took when it was run last, in milliseconds. */
+const TIMES = path.join(root, 'test', '.out', 'times.json');
 
 interface Count { passed: number; failed: number; skipped: number; flaky: number }
 
@@ -47,6 +51,9 @@ async function runFiles(name: string, files: readonly string[]): Promise<Count> 
   stream.on('test:fail', (event) => {
     if (event.details.type !== 'suite') count.failed += 1;
   });
+  stream.on('test:summary', (event) => {
+    if (event.file !== undefined) took[path.relative(root, event.file)] = Math.round(event.duration_ms);
+  });
   for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
   return count;
 }
@@ -66,8 +73,16 @@ async function runSuite(name: string, files: readonly string[]): Promise<Count> 
   return total;
 }
 
+/** Those that took longest the last time come first, so that none of them runs on alone at the end. New ones before all. */
 function filesOf(suite: string): string[] {
-  return globSync(`test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root }).map((file) => path.join(root, file)).sort();
+  const last = (file: string): number => took[file] ?? Number.POSITIVE_INFINITY;
+  return globSync(`test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root }).sort((a, b) => last(b) - last(a) || (a < b ? -1 : 1)).map((file) => path.join(root, file));
+}
+
+function readTimes(): Record<string, number> {
+  if (!existsSync(TIMES)) return {};
+  const times = z.record(z.string(), z.number()).safeParse(jsonOf(readFileSync(TIMES, 'utf8')));
+  return times.data ?? {};
 }
 
 /** Makes what a suite runs against. Gives why it could not. */
@@ -90,6 +105,7 @@ const asked = process.argv.slice(2);
 const single = asked.filter((name) => name.endsWith('.ts'));
 const suites = asked.length === 0 ? [...ALWAYS] : asked.filter((name) => !name.endsWith('.ts'));
 const total = none();
+const took = readTimes();
 
 if (asked.length === 0) {
   const check = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/check.ts')], { cwd: root, stdio: 'inherit' });
@@ -112,6 +128,7 @@ for (const suite of suites) {
 if (single.length > 0) add(total, await runSuite('files', single.map((file) => path.resolve(file))));
 
 mkdirSync(path.join(root, 'test/.out'), { recursive: true });
+writeFileSync(TIMES, JSON.stringify(took, null, 2));
 writeFileSync(path.join(root, 'test/.out', `${asked.length === 0 ? 'all' : asked.join('-').replace(/[^\w-]/g, '_')}.json`), JSON.stringify(total));
 console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -3,14 +3,10 @@ import { commands } from './contributions/commands.ts';
 import { breakpoints, debuggers, DEBUG_TYPE, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
 import { menus } from './contributions/menus.ts';
+import { MCP_PROVIDER, PAGE_VIEW_TYPE } from './contributions/names.ts';
 import { configuration } from './contributions/settings.ts';
 import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
 import { walkthroughs } from './contributions/walkthrough.ts';
-
-/** The kind of the pages' webview panels, as it is stored for a reload of the window. */
-export const PAGE_VIEW_TYPE = 'rollout.page';
-/** What offers our MCP server to coding agents (VS Code 1.101 and later). */
-export const MCP_PROVIDER = 'rollout.mcp';
 
 const FILE_KINDS = ['agent', 'world', 'batch'] as const;
 
@@ -20,7 +16,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
   keywords: ['agent', 'rollout', 'trajectory', 'evaluation', 'tools'],
   icon: 'media/icons/icon.png',
   galleryBanner: { color: '#1e1e1e', theme: 'dark' },
-  main: './dist/extension.cjs',
+  main: './dist/extension.mjs',
   engines: { vscode: '^1.100.0' },
   // Beside the files: agents and tools run where the workspace is, also over SSH and in containers.
   extensionKind: ['workspace'],

@@ -35,9 +35,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   server: { ...NODE, rooms: [...DATA, 'store'] },
   worker: { ...NODE, rooms: [...DATA, 'rollout', 'model', 'tools', 'worlds', 'scoring'] },
   client: { ...NODE, rooms: [...DATA, 'formats', 'tools'] },
+  // A recorded call made again: the worker's tools and worlds without a worker.
+  rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
   debug: { ...NODE, rooms: [...DATA, 'client'] },
   mcp: { ...NODE, rooms: [...DATA, 'client'] },
-  cli: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp'] },
+  cli: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun'] },
   host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug'] },
   'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug', 'host'] },
   webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace'] },

@@ -5,9 +5,7 @@ import { npm } from '../system/npm.ts';
 /** Everything that may be in the package; a file that matches none of these leaked into it. */
 const ALLOWED: readonly RegExp[] = [
   /^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/,
-  /^dist\/(cli|server|worker|reaper|toolThread)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/, /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
-  // npm packs what `main` names; there it is VS Code's entry.
-  /^dist\/extension\.cjs$/,
+  /^dist\/(extension|cli|server|worker|reaper|toolThread)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/, /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
   /^media\/sample\//, /^media\/schemas\/[a-z]+\.schema\.json$/, /^media\/[\w-]+\.(png|svg)$/, /^src\/tools\/sdk\.ts$/,
 ];
 const REQUIRED = ['dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'media/sample/gitignore', 'README.md', 'LICENSE'];

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { buildZodInOne, ZOD_IN_ONE } from '../../tools/zodInOne.ts';
 import { VSIX_ALLOWED } from './contents.ts';
+import { squeezed } from './squeezed.ts';
 
 const record = z.record(z.string(), z.unknown());
 /** What only the development of the project needs. */
@@ -13,7 +14,7 @@ const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'dist', 'media', 'src/to
 const MODULES = 'dist/node_modules';
 /** zod's languages but English, its sources for other module systems, and what only bundlers of zod itself need. */
 const ZOD_LEFT_OUT = /^src\/|\.(cjs|d\.cts)$|(^|\/)locales\/(?!index\.|en\.|package\.json)|\.md$/;
-const ESBUILD_FILES = ['LICENSE.md', 'esbuild.wasm', 'wasm_exec.js', 'wasm_exec_node.js'];
+const ESBUILD_FILES = ['LICENSE.md', 'wasm_exec.js', 'wasm_exec_node.js'];
 
 /** Makes `stage` anew from the project in `root`. */
 export async function stageVsix(root: string, stage: string): Promise<void> {
@@ -27,7 +28,7 @@ export async function stageVsix(root: string, stage: string): Promise<void> {
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
   write(stage, `${MODULES}/zod/${ZOD_IN_ONE}`, JSON.stringify(await buildZodInOne()));
-  stageEsbuild(path.join(root, 'node_modules', 'esbuild-wasm'), stage);
+  await stageEsbuild(path.join(root, 'node_modules'), stage);
 }
 
 /** VS Code shows no pictures of an installed README, and `vsce` refuses those that are not on the web. */
@@ -55,7 +56,8 @@ function stageZod(from: string, stage: string): void {
 }
 
 /** esbuild as WebAssembly, under esbuild's name: the same file runs on every platform. */
-function stageEsbuild(from: string, stage: string): void {
+async function stageEsbuild(modules: string, stage: string): Promise<void> {
+  const from = path.join(modules, 'esbuild-wasm');
   const to = `${MODULES}/esbuild`;
   for (const file of ESBUILD_FILES) copy(path.join(from, file), stage, `${to}/${file}`);
   const { version, license } = z.object({ version: z.string(), license: z.string() }).parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
@@ -65,8 +67,13 @@ function stageEsbuild(from: string, stage: string): void {
   main = replaceOnce(main, 'return ["node", [path2.join(__dirname, "..", "bin", "esbuild")]];', 'return [process.execPath, [path2.join(__dirname, "..", "bin", "esbuild")]];');
   main = replaceOnce(main, 'stdio: ["pipe", "pipe", "inherit"],\n    cwd: defaultWD\n', 'stdio: ["pipe", "pipe", "inherit"],\n    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },\n    cwd: defaultWD\n');
   write(stage, `${to}/lib/main.js`, main);
+  write(stage, `${to}/esbuild.wasm.br`, await squeezed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio')));
+  let bin = readFileSync(path.join(from, 'bin', 'esbuild'), 'utf8');
   // It runs for a moment only: V8 takes longer to make this much code fast than the code then saves.
-  write(stage, `${to}/bin/esbuild`, replaceOnce(readFileSync(path.join(from, 'bin', 'esbuild'), 'utf8'), "const module_ = require('module');", "require('v8').setFlagsFromString('--liftoff-only');\nconst module_ = require('module');"));
+  bin = replaceOnce(bin, "const module_ = require('module');", "require('v8').setFlagsFromString('--liftoff-only');\nconst module_ = require('module');");
+  bin = replaceOnce(bin, "'esbuild.wasm'", "'esbuild.wasm.br'");
+  bin = replaceOnce(bin, 'new WebAssembly.Module(bytes)', "new WebAssembly.Module(require('zlib').brotliDecompressSync(bytes))");
+  write(stage, `${to}/bin/esbuild`, bin);
 }
 
 function replaceOnce(text: string, what: string, by: string): string {
@@ -89,10 +96,10 @@ function copy(from: string, stage: string, file: string): void {
   copyFileSync(from, to);
 }
 
-function write(stage: string, file: string, text: string): void {
+function write(stage: string, file: string, content: string | Uint8Array): void {
   const to = path.join(stage, file);
   mkdirSync(path.dirname(to), { recursive: true });
-  writeFileSync(to, text);
+  writeFileSync(to, content);
 }
 
 function json(value: unknown): string {

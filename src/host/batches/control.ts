@@ -8,34 +8,36 @@ import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
 import { argumentPlace } from '../open/argument.ts';
-import { placeReference } from '../pages/placeName.ts';
-import type { RegisterCommand, Services } from '../services.ts';
+import { placeReference } from '../../protocol/editorLink.ts';
+import type { CommandGroup, Services } from '../services.ts';
 import { isLive } from './batchText.ts';
 import { wantedBatch } from './wanted.ts';
 
 /** Whom the log of a batch names. */
 const BY = 'vscode';
 
-export function registerBatchCommands(services: Services, register: RegisterCommand, values: StoredValues): vscode.Disposable {
-  return vscode.Disposable.from(
-    register('rollout.pauseBatch', async (argument) => {
+export type ControlCommand = 'rollout.pauseBatch' | 'rollout.resumeBatch' | 'rollout.stopBatch' | 'rollout.retryUnsettled' | 'rollout.copyReference';
+
+export function controlCommands(services: Services, values: StoredValues): CommandGroup<ControlCommand> {
+  return {
+    'rollout.pauseBatch': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Pause', sensible: isLive, direct: true });
       if (batch !== undefined) await command(services, batch, { verb: 'pause' });
-    }),
-    register('rollout.resumeBatch', async (argument) => {
+    },
+    'rollout.resumeBatch': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Resume', sensible: (row) => row.state === 'paused', direct: true });
       if (batch !== undefined) await command(services, batch, { verb: 'resume' });
-    }),
-    register('rollout.stopBatch', async (argument) => {
+    },
+    'rollout.stopBatch': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Stop', sensible: (row) => row.state !== 'ended', direct: true });
       if (batch !== undefined) await stop(services, batch);
-    }),
-    register('rollout.retryUnsettled', async (argument) => {
+    },
+    'rollout.retryUnsettled': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Retry Unsettled', sensible: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0 });
       if (batch !== undefined) await retry(services, batch, values);
-    }),
-    register('rollout.copyReference', (argument) => copyReference(services, argument)),
-  );
+    },
+    'rollout.copyReference': (argument) => copyReference(services, argument),
+  };
 }
 
 async function command(services: Services, batch: string, what: Pick<BatchCommand, 'verb' | 'args'>): Promise<number | undefined> {

@@ -12,7 +12,7 @@ const stopOnEntry = { type: 'boolean', description: 'Stop where the rollout begi
 const recorded = {
   rollout: { type: 'string', description: 'Id of a rollout.' },
   task: { type: 'string', description: 'Id of a task.' },
-  attempt: { type: 'integer', minimum: 1, default: 1, description: 'Which attempt at the task.' },
+  attempt: { type: 'integer', minimum: 1, default: 1, description: 'Which attempt at the task. Live: 1 to 8; it has the seed that this attempt has in any batch.' },
   step: { type: 'integer', minimum: 0, description: 'The step a replay begins at.' },
   seq: { type: 'integer', minimum: 1, description: 'The event a replay begins at.' },
 };

@@ -17,7 +17,14 @@ export const CONTEXT_KEYS = {
 
 export const TRUSTED = 'isWorkspaceTrusted';
 export const HAS_FOLDER = 'workspaceFolderCount != 0';
+/** Not in a virtual workspace: what is launched is read from a disk. */
+export const ON_DISK = '!virtualWorkspace';
 export const BATCH_FILE = 'resourceFilename =~ /\\.batch\\.yaml$/';
+/** Files that may hold tools: code, agent and world files. */
+export const TOOL_FILE = 'resourceFilename =~ /\\.([cm]?[jt]s|(agent|world)\\.ya?ml)$/';
+/** Documents of recorded calls, and forms of calls to make. */
+export const CALLS = 'resourceScheme == rollout-calls';
+export const CALL_FORM = 'resourceScheme == rollout-call';
 export const DATASET_FILE = 'resourceExtname == .jsonl';
 
 /** A clause that holds when all of them do. */

@@ -1,6 +1,6 @@
 /** Where each command is shown, and when: only what makes sense there and then. */
 import { type CommandId } from './commands.ts';
-import { all, any, BATCH_FILE, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, TRUSTED } from './keys.ts';
+import { all, any, BATCH_FILE, CALL_FORM, CALLS, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, ON_DISK, TOOL_FILE, TRUSTED } from './keys.ts';
 import { VIEW_IDS, VIEW_KEYS } from './views.ts';
 
 interface MenuItem {
@@ -13,8 +13,8 @@ const ANY_PAGE = any(KEY.activeBatch, KEY.activeTrajectory, KEY.activeCompare);
 
 /** When the palette shows a command; `false` for those that need to be told of what. */
 const PALETTE: Readonly<Record<CommandId, string>> = {
-  'rollout.launchBatch': all(TRUSTED, HAS_FOLDER),
-  'rollout.launchTask': all(TRUSTED, DATASET_FILE),
+  'rollout.launchBatch': all(TRUSTED, HAS_FOLDER, ON_DISK),
+  'rollout.launchTask': all(TRUSTED, DATASET_FILE, ON_DISK),
   'rollout.launchAgain': all(TRUSTED, KEY.hasBatches),
   'rollout.runFailedAgain': all(TRUSTED, KEY.hasBatches),
   'rollout.retryUnsettled': all(TRUSTED, KEY.hasUnsettled),
@@ -25,9 +25,15 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.openTrajectory': all(TRUSTED, KEY.hasBatches),
   'rollout.compareAttempts': all(TRUSTED, KEY.hasBatches),
   'rollout.openTestAttempts': 'false',
+  'rollout.compareBatches': all(TRUSTED, KEY.hasBatches),
   'rollout.debug': any(all(TRUSTED, KEY.hasBatches), all(TRUSTED, BATCH_FILE)),
   'rollout.attachDebugger': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
   'rollout.fork': all(TRUSTED, KEY.hasBatches),
+  'rollout.showCalls': all(TRUSTED, KEY.hasBatches, TOOL_FILE),
+  'rollout.chooseToolBatch': all(TRUSTED, KEY.hasBatches, TOOL_FILE),
+  'rollout.rerunCall': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS)),
+  'rollout.runCall': all(TRUSTED, CALL_FORM),
+  'rollout.saveTestCase': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS), all(TRUSTED, CALL_FORM)),
   'rollout.import': TRUSTED,
   'rollout.createSample': TRUSTED,
   'rollout.newAgent': HAS_FOLDER,
@@ -51,15 +57,18 @@ const pageIs = (...states: readonly string[]): string => all(TRUSTED, KEY.active
 export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
   commandPalette: Object.entries(PALETTE).map(([command, when]) => ({ command: command as CommandId, when })), // the record's own keys
   'explorer/context': [
-    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '2_rollout@1' },
+    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '2_rollout@1' },
   ],
   'editor/context': [
-    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '2_rollout@1' },
-    { command: 'rollout.launchTask', when: all(TRUSTED, DATASET_FILE), group: '2_rollout@1' },
+    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '2_rollout@1' },
+    { command: 'rollout.launchTask', when: all(TRUSTED, DATASET_FILE, ON_DISK), group: '2_rollout@1' },
+    { command: 'rollout.showCalls', when: all(TRUSTED, KEY.hasBatches, TOOL_FILE), group: '2_rollout@2' },
+    { command: 'rollout.rerunCall', when: all(TRUSTED, CALLS), group: '2_rollout@1' },
+    { command: 'rollout.saveTestCase', when: all(TRUSTED, CALLS), group: '2_rollout@2' },
   ],
   'editor/title/run': [
-    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE), group: '1_rollout@1' },
-    { command: 'rollout.debug', when: all(TRUSTED, BATCH_FILE), group: '1_rollout@2' },
+    { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '1_rollout@1' },
+    { command: 'rollout.debug', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '1_rollout@2' },
   ],
   'editor/title': [
     { command: 'rollout.pauseBatch', when: pageIs('running', 'open'), group: 'navigation@1' },
@@ -71,6 +80,11 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.debug', when: all(TRUSTED, KEY.activeTrajectory), group: 'navigation@1' },
     { command: 'rollout.fork', when: all(TRUSTED, KEY.activeTrajectory), group: 'navigation@2' },
     { command: 'rollout.compareAttempts', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@1' },
+    { command: 'rollout.compareBatches', when: all(TRUSTED, KEY.activeBatch), group: '1_rollout@3' },
+    { command: 'rollout.rerunCall', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@2' },
+    { command: 'rollout.saveTestCase', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@3' },
+    { command: 'rollout.runCall', when: all(TRUSTED, CALL_FORM), group: 'navigation@1' },
+    { command: 'rollout.saveTestCase', when: all(TRUSTED, CALL_FORM), group: 'navigation@2' },
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
   ],
   'view/title': [
@@ -107,6 +121,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
     { command: 'rollout.compareAttempts', when: all(TRUSTED, inBatches('viewItem =~ /^(task$|attempt)/')), group: '1_open@3' },
+    { command: 'rollout.compareBatches', when: all(TRUSTED, inBatches(ANY_BATCH)), group: '1_open@4' },
     { command: 'rollout.debug', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@2' },
     { command: 'rollout.attachDebugger', when: inBatches(LIVE), group: '1_open@2' },
     { command: 'rollout.fork', when: inBatches('viewItem =~ /^attempt/'), group: '3_launch@1' },

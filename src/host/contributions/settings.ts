@@ -5,6 +5,9 @@ export const DEFAULTS = {
   'launch.openPage': true,
   'launch.confirmAbove': 500,
   'view.batchesLimit': 50,
+  'tools.codeLens': true,
+  'tools.errorMarks': true,
+  'tools.inlayHints': false,
 } as const;
 
 export type SettingName = keyof typeof DEFAULTS;
@@ -41,6 +44,14 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
     title: 'Views',
     settings: {
       'view.batchesLimit': { type: 'integer', scope: 'window', minimum: 10, maximum: 500, markdownDescription: 'How many batches the Batches view loads at a time.' },
+    },
+  },
+  {
+    title: 'Tools',
+    settings: {
+      'tools.codeLens': { type: 'boolean', scope: 'window', markdownDescription: 'Show over each tool, in code and in agent files, how its calls went in the newest batch that used it.' },
+      'tools.errorMarks': { type: 'boolean', scope: 'window', markdownDescription: 'Mark lines of code that threw in the newest batch.' },
+      'tools.inlayHints': { type: 'boolean', scope: 'window', markdownDescription: 'Show behind the parameters of a tool what its last call was given, and gave.' },
     },
   },
 ];

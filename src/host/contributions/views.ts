@@ -28,7 +28,8 @@ export const views = {
 const TRUSTED = 'isWorkspaceTrusted';
 const RESTRICTED = '!isWorkspaceTrusted';
 const NO_FOLDER = 'workspaceFolderCount == 0';
-const FOLDER = 'workspaceFolderCount != 0';
+const FOLDER = 'workspaceFolderCount != 0 && !virtualWorkspace';
+const VIRTUAL = 'virtualWorkspace';
 const STOPPED = `${VIEW_KEYS.server} == stopped`;
 const THERE = `${VIEW_KEYS.server} != stopped`;
 
@@ -56,8 +57,13 @@ export const viewsWelcome = [
     when: `${TRUSTED} && ${THERE} && ${FOLDER} && ${VIEW_KEYS.batchFiles}`,
     contents: 'Nothing has run yet.\n[Launch Batch…](command:rollout.launchBatch)\nRecordings of other tools can be read, too.\n[Import…](command:rollout.import)',
   },
+  {
+    view: VIEW_IDS.batches,
+    when: `${TRUSTED} && ${THERE} && ${VIRTUAL}`,
+    contents: 'This workspace lies on no disk: its agents and batches can be edited here. To launch them, open a folder of the machine.\n[Open Folder](command:vscode.openFolder)\nRecordings of other tools can be read, too.\n[Import…](command:rollout.import)',
+  },
   { view: VIEW_IDS.agents, when: NO_FOLDER, contents: 'Open a folder to see its agents and their tools.\n[Open Folder](command:vscode.openFolder)' },
-  { view: VIEW_IDS.agents, when: `${FOLDER} && !${VIEW_KEYS.agentFiles}`, contents: 'This workspace has no agent file (`*.agent.yaml`) yet.\n[New Agent…](command:rollout.newAgent)' },
+  { view: VIEW_IDS.agents, when: `workspaceFolderCount != 0 && !${VIEW_KEYS.agentFiles}`, contents: 'This workspace has no agent file (*.agent.yaml) yet.\n[New Agent…](command:rollout.newAgent)' },
   { view: VIEW_IDS.targets, when: RESTRICTED, contents: RESTRICTED_TEXT },
   { view: VIEW_IDS.targets, when: TRUSTED, contents: 'No rollout server runs on this store. It starts by itself when something is launched or opened.\n[Start Server](command:rollout.startServer)' },
 ] as const;

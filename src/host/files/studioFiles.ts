@@ -3,11 +3,8 @@ import * as vscode from 'vscode';
 import { Emitter } from '../../common/emitter.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 import { BatchIndex } from './batchIndex.ts';
+import { ENDINGS, findFiles, type StudioFileKind } from './findFiles.ts';
 
-export type StudioFileKind = 'agent' | 'batch';
-
-const ENDINGS = '{yaml,yml,json}';
-const EXCLUDED = '**/{node_modules,.git,dist,.rollout}/**';
 /** Most files of a kind that are listed. */
 const MOST = 1000;
 /** Changes of files come in bursts (a checkout, an edit of many). */
@@ -25,7 +22,7 @@ export class StudioFiles implements vscode.Disposable {
 
   constructor() {
     for (const kind of ['agent', 'batch'] as const) {
-      const watcher = vscode.workspace.createFileSystemWatcher(`**/*.${kind}.${ENDINGS}`);
+      const watcher = vscode.workspace.createFileSystemWatcher(`**/*.${kind}.{${ENDINGS.join()}}`);
       const listed = (): void => {
         this.#found.delete(kind);
         this.#tell(kind);
@@ -72,7 +69,7 @@ export class StudioFiles implements vscode.Disposable {
 }
 
 async function find(kind: StudioFileKind): Promise<vscode.Uri[]> {
-  const uris = await vscode.workspace.findFiles(`**/*.${kind}.${ENDINGS}`, EXCLUDED, MOST);
+  const uris = await findFiles((vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), kind, MOST);
   await vscode.commands.executeCommand('setContext', kind === 'batch' ? VIEW_KEYS.batchFiles : VIEW_KEYS.agentFiles, uris.length > 0);
   return uris.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -3,23 +3,25 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { plural } from '../../trace/text/units.ts';
-import type { RegisterCommand, Services } from '../services.ts';
+import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
 const skippedRecord = z.object({ place: z.string(), why: z.string() });
 const imported = z.object({ batch: z.string(), tasks: z.array(z.string()), rollouts: z.number().int(), skipped: z.array(skippedRecord) });
 type Imported = z.infer<typeof imported>;
 
-export function registerImport(services: Services, register: RegisterCommand): vscode.Disposable {
-  return register('rollout.import', async (argument) => {
-    const files = argument instanceof vscode.Uri ? [argument] : await chosenFiles();
-    if (files === undefined) return;
-    const results = await importAll(services, files.map((file) => file.fsPath));
-    services.batches.refresh();
-    const last = results.at(-1);
-    if (last !== undefined) await services.pages.open({ page: 'batch', batch: last.result.batch });
-    for (const { file, result } of results) void tell(services, file, result);
-  });
+export function importCommands(services: Services): CommandGroup<'rollout.import'> {
+  return {
+    'rollout.import': async (argument) => {
+      const files = argument instanceof vscode.Uri ? [argument] : await chosenFiles();
+      if (files === undefined) return;
+      const results = await importAll(services, files.map((file) => file.fsPath));
+      services.batches.refresh();
+      const last = results.at(-1);
+      if (last !== undefined) await services.pages.open({ page: 'batch', batch: last.result.batch });
+      for (const { file, result } of results) void tell(services, file, result);
+    },
+  };
 }
 
 function chosenFiles(): Thenable<vscode.Uri[] | undefined> {

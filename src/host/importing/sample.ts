@@ -3,26 +3,28 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import type { StudioFiles } from '../files/studioFiles.ts';
-import type { RegisterCommand, Services } from '../services.ts';
+import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
 const made = z.object({ folder: z.string(), files: z.array(z.string()) });
 /** What one looks at first. */
 const FIRST_FILE = path.join('batches', 'desk.batch.yaml');
 
-export function registerSample({ cli }: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
-  return register('rollout.createSample', async () => {
-    const open = await emptyFolder();
-    const target = open ?? (await chosenFolder());
-    if (target === undefined) return;
-    const { folder } = await withProgress('Creating the sample workspace', async ({ signal }) => made.parse(await cli.json(['init', target.fsPath], { cwd: target.fsPath, signal })));
-    if (!isOpen(target)) {
-      await offerToOpen(vscode.Uri.file(folder));
-      return;
-    }
-    files.refresh();
-    await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, FIRST_FILE)), { preview: false });
-  });
+export function sampleCommands({ cli }: Services, files: StudioFiles): CommandGroup<'rollout.createSample'> {
+  return {
+    'rollout.createSample': async () => {
+      const open = await emptyFolder();
+      const target = open ?? (await chosenFolder());
+      if (target === undefined) return;
+      const { folder } = await withProgress('Creating the sample workspace', async ({ signal }) => made.parse(await cli.json(['init', target.fsPath], { cwd: target.fsPath, signal })));
+      if (!isOpen(target)) {
+        await offerToOpen(vscode.Uri.file(folder));
+        return;
+      }
+      files.refresh();
+      await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, FIRST_FILE)), { preview: false });
+    },
+  };
 }
 
 /** The folder of this window, when nothing is in it. */

@@ -3,8 +3,7 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { wantedBatch } from '../batches/wanted.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
-import type { RegisterCommand, Services } from '../services.ts';
-import type { FileProblems } from '../window/problems.ts';
+import type { CommandGroup, Services } from '../services.ts';
 import { pickOne } from '../window/questions/dialogue.ts';
 import { BACK } from '../window/questions/answer.ts';
 import { withProgress } from '../window/progress.ts';
@@ -16,7 +15,7 @@ import { launchBatch, type LauncherParts } from './launcher.ts';
 import { LaunchMemory } from './memory.ts';
 import type { ChosenTasks, LaunchAnswers } from './plan.ts';
 import { askLaunch } from './questions.ts';
-import { StoredValues } from './values/storedValues.ts';
+import type { StoredValues } from './values/storedValues.ts';
 
 /** What launching keeps in this window. */
 export interface LaunchState {
@@ -24,40 +23,38 @@ export interface LaunchState {
   readonly values: StoredValues;
 }
 
-export function launchState(context: vscode.ExtensionContext): LaunchState {
-  return { memory: new LaunchMemory(context.workspaceState), values: new StoredValues(context.secrets, context.globalState) };
-}
-
 interface Parts extends LauncherParts {
   readonly files: StudioFiles;
 }
 
-export function registerLaunch(services: Services, register: RegisterCommand, shared: LaunchState & { readonly problems: FileProblems; readonly files: StudioFiles }): vscode.Disposable {
-  const parts: Parts = { services, ...shared };
-  return vscode.Disposable.from(
-    register('rollout.launchBatch', async (argument) => {
+export type LaunchCommand = 'rollout.launchBatch' | 'rollout.launchTask' | 'rollout.launchAgain' | 'rollout.runFailedAgain' | 'rollout.forgetSecrets';
+
+export function launchCommands(services: Services, shared: Omit<Parts, 'services' | 'memory'>): CommandGroup<LaunchCommand> {
+  const parts: Parts = { services, memory: new LaunchMemory(services.context.workspaceState), ...shared };
+  return {
+    'rollout.launchBatch': async (argument) => {
       const target = launchTarget(argument);
       await (target?.kind === 'task' ? onTask(parts, target) : ask(parts, target));
-    }),
-    register('rollout.launchTask', async (argument) => {
+    },
+    'rollout.launchTask': async (argument) => {
       const target = launchTarget(argument);
       if (target?.kind === 'task') await onTask(parts, target);
       else if (target?.tasks !== undefined) await ask(parts, target);
       else await onLine(parts);
-    }),
-    register('rollout.launchAgain', async (argument) => {
+    },
+    'rollout.launchAgain': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Launch Again', sensible: (row) => !row.imported });
       if (batch !== undefined) await again(parts, batch, 'all');
-    }),
-    register('rollout.runFailedAgain', async (argument) => {
+    },
+    'rollout.runFailedAgain': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Run Failed Again', sensible: (row) => !row.imported && row.counts.failed > 0 });
       if (batch !== undefined) await again(parts, batch, 'failed');
-    }),
-    register('rollout.forgetSecrets', async () => {
+    },
+    'rollout.forgetSecrets': async () => {
       const count = await parts.values.forgetAll();
       void vscode.window.showInformationMessage(count === 0 ? 'No values were stored.' : `${count} stored ${count === 1 ? 'value was' : 'values were'} forgotten.`);
-    }),
-  );
+    },
+  };
 }
 
 /** All questions that are open yet. */

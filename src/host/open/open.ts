@@ -2,28 +2,58 @@
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { comparePlaceOf, placeOf, taskOf } from '../../client/reference.ts';
+import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { linkPlace, readLink } from '../pages/placeName.ts';
-import type { RegisterCommand, Services } from '../services.ts';
+import { linkPlace, readLink } from '../../protocol/editorLink.ts';
+import type { CommandGroup, Services } from '../services.ts';
 import { argumentPlace, argumentTask, type TaskWanted } from './argument.ts';
 import { pickBatch, pickTask, pickTrajectory } from './pick.ts';
 
-export function registerOpen(services: Services, register: RegisterCommand): vscode.Disposable {
-  return vscode.Disposable.from(
-    register('rollout.openBatch', async (argument, options) => {
+export type OpenCommand = 'rollout.openBatch' | 'rollout.openTrajectory' | 'rollout.compareAttempts' | 'rollout.compareBatches';
+
+export function openCommands(services: Services): CommandGroup<OpenCommand> {
+  return {
+    'rollout.openBatch': async (argument, options) => {
       const place = argumentPlace(argument) ?? await pickBatch(services);
       if (place !== undefined) await openPlace(services, place, options);
-    }),
-    register('rollout.openTrajectory', async (argument, options) => {
+    },
+    'rollout.openTrajectory': async (argument, options) => {
       const place = argumentPlace(argument) ?? await pickTrajectory(services);
       if (place !== undefined) await openPlace(services, place, options);
-    }),
-    register('rollout.compareAttempts', async (argument, options) => {
+    },
+    'rollout.compareAttempts': async (argument, options) => {
       const place = await placeToCompare(services, argumentTask(argument) ?? argumentTask(services.pages.active.value));
       if (place !== undefined) await openPlace(services, place, options);
-    }),
-    vscode.window.registerUriHandler({ handleUri: (uri) => follow(services, uri) }),
-  );
+    },
+    'rollout.compareBatches': async (argument, selected) => {
+      const place = await batchesToCompare(services, argument, selected);
+      if (place !== undefined) await services.pages.open(place);
+    },
+  };
+}
+
+/** Two that are selected, else the one it was called on or the page's, and another that is asked for. The earlier comes first. */
+async function batchesToCompare(services: Services, argument: unknown, selected: unknown): Promise<PagePlace | undefined> {
+  const chosen = Array.isArray(selected) ? [...new Set(selected.flatMap((item) => batchOf(item) ?? []))] : [];
+  const signal = new AbortController().signal;
+  const { api } = await services.server.connection();
+  const wanted = async (title: string, than?: BatchRow): Promise<BatchRow | undefined> => {
+    const picked = await pickBatch(services, { title, ...(than === undefined ? {} : { except: than.batch }) });
+    const place = typeof picked === 'string' ? await lookUp(services, picked, placeOf) : picked;
+    return place?.page === 'batch' ? api.batch(place.batch, signal) : undefined;
+  };
+  const one = chosen[0] ?? batchOf(argument) ?? batchOf(services.pages.active.value);
+  const first = one === undefined ? await wanted('Compare Batches: the First') : await api.batch(one, signal);
+  if (first === undefined) return undefined;
+  const second = chosen[1] === undefined ? await wanted(`Compare ${first.name} With`, first) : await api.batch(chosen[1], signal);
+  if (second === undefined) return undefined;
+  const [before, after] = first.created_at <= second.created_at ? [first, second] : [second, first];
+  return { page: 'batches', batch: before.batch, with: after.batch };
+}
+
+function batchOf(argument: unknown): string | undefined {
+  const place = argumentPlace(argument);
+  return typeof place === 'object' && place.page === 'batch' ? place.batch : undefined;
 }
 
 /** What is not said is asked; undefined when the user thought better of it. */
@@ -54,7 +84,7 @@ function lookUp(services: Services, reference: string, find: typeof placeOf): Pr
 }
 
 /** A link that somebody sent. */
-async function follow(services: Services, uri: vscode.Uri): Promise<void> {
+export async function followLink(services: Services, uri: vscode.Uri): Promise<void> {
   try {
     const link = readLink(uri.path, uri.query);
     if (link === undefined) throw new StudioError('usage', 'This link leads to nothing in Rollout Studio.');

@@ -33,10 +33,10 @@ interface Choice {
 }
 
 /** undefined when the user thought better of it. */
-export async function pickBatch(services: Services): Promise<PagePlace | string | undefined> {
+export async function pickBatch(services: Services, { title = 'Open Batch', except }: { readonly title?: string; readonly except?: string } = {}): Promise<PagePlace | string | undefined> {
   const chosen = await choose({
-    title: 'Open Batch', placeholder: 'Name, or the batch’s id', accepts: isReference(['batch']),
-    items: async (signal) => (await batches(services, signal)).map((item) => (item.batch === undefined ? item : { ...item, place: { page: 'batch', batch: item.batch.batch } })),
+    title, placeholder: 'Name, or the batch’s id', accepts: isReference(['batch']),
+    items: async (signal) => (await batches(services, signal)).filter((item) => except === undefined || item.batch?.batch !== except).map((item) => (item.batch === undefined ? item : { ...item, place: { page: 'batch', batch: item.batch.batch } })),
   });
   return chosen === 'back' ? undefined : chosen?.place;
 }

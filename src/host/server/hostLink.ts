@@ -1,6 +1,5 @@
 /** The server link of this window: settings, trust, and what is told to the user. */
 import * as vscode from 'vscode';
-import { connect } from '../../client/connect.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { Log } from '../window/log.ts';
 import { chosenStore } from '../window/settings.ts';
@@ -13,7 +12,7 @@ export function createServerLink(log: Log): HostLink {
   const link = new LocalServerLink({
     store: chosenStore,
     trusted: () => vscode.workspace.isTrusted,
-    connect,
+    connect: async (options) => (await import('../../client/connect.ts')).connect(options),
     log: (text) => log.channel.info(text),
     stopped: (text) => void tellStopped(text, log),
     notice: (text) => {

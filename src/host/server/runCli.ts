@@ -7,7 +7,6 @@ import { cancelled } from '../../common/abort.ts';
 import { entryUrl } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Cli } from '../services.ts';
-import { documentOf } from './cliFailure.ts';
 
 export interface CliPorts {
   readonly store: () => string;
@@ -67,6 +66,7 @@ async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env,
     // Not the child's own `close`: it never comes once the channel was closed from here.
     const [code] = await Promise.all([exited, once(said, 'close'), once(lines, 'close')]);
     signal?.throwIfAborted();
+    const { documentOf } = await import('./cliFailure.ts');
     return documentOf(Buffer.concat(stdout).toString('utf8'), stderr.join('\n'), code);
   } catch (error) {
     // Whatever it said while it was ended.

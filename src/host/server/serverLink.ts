@@ -2,18 +2,15 @@
  * The way to the server of the chosen store: made at the first use, held by a socket of its own so that a loss is known
  * at once, found again without starting anything, and started again only when the user says so. Knows nothing of VS Code.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { connect, Connection } from '../../client/connect.ts';
-import { wsSocket } from '../../client/subscribe.ts';
 import { abortable, sleep } from '../../common/abort.ts';
 import { Emitter, Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { Api } from '../../protocol/api.ts';
-import { serverToClient } from '../../protocol/client.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
 import type { ServerState } from '../../protocol/page.ts';
-import { fetchTransport, type ServerAddress } from '../../protocol/transport.ts';
-import { PROTOCOL } from '../../protocol/worker.ts';
 import type { ServerLink } from '../services.ts';
+import type * as live from './liveConnection.ts';
 
 /** A server that only lost its connections is found again within this time. */
 const REGAIN_MS = 3_000;
@@ -51,18 +48,11 @@ export class LocalServerLink implements ServerLink {
   #socket: FrameSocket | undefined;
   #attempt: Attempt | undefined;
   #regaining: Promise<void> | undefined;
-  #lastAddress: { readonly full: ServerAddress; readonly reading: ServerAddress } | undefined;
+  #lastAddress: live.BothAddresses | undefined;
   readonly connected = this.#connected.event;
 
   /** What others hold: it stays the same when the server behind it is another. */
-  readonly #given: Connection = {
-    api: new Api(fetchTransport(() => this.#address().full)),
-    address: () => this.#address().full,
-    readAddress: () => this.#address().reading,
-    reconnect: async (signal) => {
-      await this.connection(signal === undefined ? {} : { signal });
-    },
-  };
+  #given: Connection | undefined;
 
   constructor(ports: LinkPorts) {
     this.#ports = ports;
@@ -77,7 +67,7 @@ export class LocalServerLink implements ServerLink {
     if (!this.#ports.trusted()) throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', { mend: 'Trust the workspace to go on.' });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
     if (this.#regaining !== undefined) await abortable(this.#regaining, signal);
-    if (this.#now !== undefined) return this.#given;
+    if (this.#now !== undefined && this.#given !== undefined) return this.#given;
     // After a loss only the user starts it again.
     const start = options.start ?? this.state.value.state !== 'stopped';
     return abortable(this.#make(start), signal);
@@ -109,7 +99,7 @@ export class LocalServerLink implements ServerLink {
     this.#socket = undefined;
   }
 
-  #address(): { readonly full: ServerAddress; readonly reading: ServerAddress } {
+  #address(): live.BothAddresses {
     if (this.#lastAddress === undefined) throw new StudioError('unavailable', 'There is no connection to a rollout server yet.');
     return this.#lastAddress;
   }
@@ -131,9 +121,12 @@ export class LocalServerLink implements ServerLink {
   async #connect(start: boolean): Promise<Connection> {
     const era = this.#era.signal;
     try {
-      const found = await this.#ports.connect({ store: this.store, start, signal: era, onNotice: this.#ports.notice });
-      this.#take(found, era);
-      return this.#given;
+      await setImmediate(); // reading the client's code takes longer than the rest of the activation, which asks already
+      const [found, made] = await Promise.all([
+        this.#ports.connect({ store: this.store, start, signal: era, onNotice: this.#ports.notice }),
+        import('./liveConnection.ts'),
+      ]);
+      return this.#take(found, made, era);
     } catch (error) {
       if (start && !era.aborted) {
         this.#ports.log(`The server could not be started: ${errorText(error)}`);
@@ -143,29 +136,23 @@ export class LocalServerLink implements ServerLink {
     }
   }
 
-  #take(found: Connection, era: AbortSignal): void {
+  #take(found: Connection, { connectionTo, holdServer }: typeof live, era: AbortSignal): Connection {
     if (era.aborted) throw new StudioError('cancelled', 'Another store was chosen meanwhile.');
     this.#now = found;
     this.#lastAddress = { full: found.address(), reading: found.readAddress() };
     this.#ports.log(`Connected to the server of ${shownStore(this.store)} at ${found.address().url}`);
-    this.#hold(found, era);
-    this.state.set(FINE);
-    this.#connected.fire(this.#given);
-  }
-
-  /** The socket that tells of a loss. It also keeps the server from ending while a window uses it. */
-  #hold(found: Connection, era: AbortSignal): void {
-    const socket = wsSocket(() => found.address())({
-      open: () => socket.send(JSON.stringify({ type: 'hello', protocol: PROTOCOL })),
-      message: (text) => {
-        const frame = serverToClient.safeParse(JSON.parse(text));
-        if (frame.success && frame.data.type === 'notice') this.#ports.notice(frame.data.text);
-      },
-      close: () => {
+    this.#socket = holdServer(found, {
+      notice: this.#ports.notice,
+      closed: () => {
         if (!era.aborted && this.#now === found) this.#lose(era);
       },
     });
-    this.#socket = socket;
+    this.#given ??= connectionTo(() => this.#address(), async (signal) => {
+      await this.connection(signal === undefined ? {} : { signal });
+    });
+    this.state.set(FINE);
+    this.#connected.fire(this.#given);
+    return this.#given;
   }
 
   #lose(era: AbortSignal): void {

@@ -1,7 +1,7 @@
 /** Which store is meant. */
 import os from 'node:os';
 import path from 'node:path';
-import { isPostgres } from '../../client/connect.ts';
+import { isPostgres } from '../../client/folders.ts';
 
 /** The setting, else the environment, else the one in the user's data. `~` is the home, and a relative folder is one of the workspace. */
 export function storeOf(set: string, environment: string | undefined, workspace: string | undefined, otherwise: string): string {

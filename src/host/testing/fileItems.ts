@@ -1,18 +1,15 @@
 /** The Testing view's items: each batch file, below it its tasks. */
 import * as vscode from 'vscode';
-import { z } from 'zod';
 import { errorText } from '../../common/errors.ts';
 import { basename, dirname } from '../../config/paths.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { TaskList } from '../files/taskList.ts';
 import { folderOf, pathOf, uriOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
+import type { MenuItem } from './menuItem.ts';
 
 /** More tasks than this are run with their file, but not listed one by one. */
 const MOST_TASKS = 5_000;
-
-/** What of a `vscode.TestItem` tells which one it is. */
-const menuItem = z.object({ id: z.string(), parent: z.object({ id: z.string() }).nullish() });
 
 export class FileItems {
   readonly controller: vscode.TestController;
@@ -76,10 +73,8 @@ export class FileItems {
   }
 
   /** The item that a menu was opened on. */
-  itemOf(argument: unknown): vscode.TestItem | undefined {
-    const { id, parent } = menuItem.safeParse(argument).data ?? {};
-    if (id === undefined) return undefined;
-    return parent == null ? this.controller.items.get(id) : this.controller.items.get(parent.id)?.children.get(id);
+  itemOf({ id, parent }: MenuItem): vscode.TestItem | undefined {
+    return parent === undefined ? this.controller.items.get(id) : this.controller.items.get(parent)?.children.get(id);
   }
 
   /** The newest batch that this item was run in. */

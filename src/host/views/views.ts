@@ -12,7 +12,7 @@ export function registerViews(services: Services, register: RegisterCommand, fil
   const batches = new BatchTree(services);
   const agents = new AgentTree(services, files);
   const targets = new TargetTree(services);
-  const batchView = vscode.window.createTreeView(VIEW_IDS.batches, { treeDataProvider: batches, showCollapseAll: true, canSelectMany: false });
+  const batchView = vscode.window.createTreeView(VIEW_IDS.batches, { treeDataProvider: batches, showCollapseAll: true, canSelectMany: true });
   const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
   const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
 

@@ -40,7 +40,7 @@ describe('the .vsix', { timeout: 120_000 }, () => {
     const manifest = JSON.parse(text) as Record<string, unknown>;
     for (const key of ['scripts', 'dependencies', 'devDependencies']) assert.equal(manifest[key], undefined);
     const named = [...text.matchAll(/"(?:\.\/)?((?:media|dist)\/[^"]+)"/g)].map((match) => match[1] ?? '');
-    assert.ok(named.includes('dist/extension.cjs'));
+    assert.ok(named.includes('dist/extension.mjs'));
     assert.deepEqual(named.filter((file) => !existsSync(path.join(stage, file))), []);
   });
 });
@@ -49,13 +49,13 @@ describe('what a .vsix must not be', () => {
   const good = vsixProblems({ files: ['package.json'], strangers: [], bytes: 1 });
 
   it('finds a leaked file', () => {
-    const leaks = ['dist/extension.cjs.map', 'test/unit/a.test.ts', 'src/server/main.ts', 'dist/node_modules/esbuild/bin/other', 'media/pictures/a.png', '.env'];
+    const leaks = ['dist/extension.mjs.map', 'test/unit/a.test.ts', 'src/server/main.ts', 'dist/node_modules/esbuild/bin/other', 'media/pictures/a.png', '.env'];
     const found = vsixProblems({ files: ['package.json', ...leaks], strangers: ['stranger.txt'], bytes: 1 }).filter((line) => !good.includes(line));
     assert.deepEqual(found, [...leaks, 'stranger.txt'].map((file) => `${file}: is in the .vsix and should not be`));
   });
   it('finds a missing file and a broken budget', () => {
     const found = vsixProblems({ files: [], strangers: [], bytes: VSIX_LARGEST_BYTES + 1 });
-    assert.ok(found.includes('dist/extension.cjs: is missing in the .vsix'));
+    assert.ok(found.includes('dist/extension.mjs: is missing in the .vsix'));
     assert.ok(found.some((line) => line.startsWith(`the .vsix is ${VSIX_LARGEST_BYTES + 1} bytes`)));
   });
 });

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import ts from 'typescript';
 import { root } from '../../../src/build/bundles.ts';
 
 const page = (file: string): string => readFileSync(path.join(root, 'dist/webview', file), 'utf8');
+
+const scripts = readdirSync(path.join(root, 'dist/webview')).filter((file) => file.endsWith('.js'));
 
 /** Every `eval(…)`, `Function(…)` and `new Function(…)`, with what is around it. */
 function codeFromText(script: string): string[] {
@@ -22,10 +24,18 @@ function codeFromText(script: string): string[] {
 describe('the page’s bundle', () => {
   it('makes no code out of text: its Content Security Policy forbids it', () => {
     assert.deepEqual(codeFromText('a.eval("1"); class B { eval(x) {} }; new Function("x"); eval("2");'), [' new Function("x")', ' eval("2")']);
-    assert.deepEqual(codeFromText(page('page.js')), []);
+    for (const script of scripts) assert.deepEqual(codeFromText(page(script)), [], script);
   });
   it('tells zod not to, before its first schema', () => {
-    assert.match(page('page.js').slice(0, 200), /__zod_globalConfig\s*\?\?=\s*\{\}\)\.jitless\s*=\s*(true|!0)/);
+    for (const script of scripts.filter((name) => name !== 'start.js')) assert.match(page(script).slice(0, 200), /__zod_globalConfig\s*\?\?=\s*\{\}\)\.jitless\s*=\s*(true|!0)/, script);
+    assert.doesNotMatch(page('start.js'), /zod/i);
+  });
+  it('begins small, and names files that are there', () => {
+    const start = page('start.js');
+    assert.ok(start.length < 8_000, `start.js has ${start.length} characters`);
+    const named = [...new Set([...start.matchAll(/"\.\/([\w-]+\.js)"/g)].map((match) => match[1] ?? ''))];
+    assert.ok(named.some((name) => name.startsWith('show-')));
+    assert.deepEqual(named.filter((name) => !scripts.includes(name)), []);
   });
   it('asks for no file outside of its own folder', () => {
     const urls = [...page('page.css').matchAll(/url\(\s*["']?([^"')]+)/g)].map((match) => match[1] ?? '');

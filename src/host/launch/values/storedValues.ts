@@ -1,5 +1,4 @@
 /** Values for `${env:…}` that the environment does not have: asked for once, kept by the editor's secret storage. */
-import { z } from 'zod';
 import type { Memory } from '../memory.ts';
 
 /** The part of `vscode.SecretStorage` that is needed. */
@@ -23,7 +22,8 @@ export class StoredValues {
   }
 
   get names(): readonly string[] {
-    return z.array(z.string()).safeParse(this.#names.get(NAMES)).data ?? [];
+    const names = this.#names.get(NAMES);
+    return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
   }
 
   /** Those of the names that are kept. */

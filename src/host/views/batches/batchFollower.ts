@@ -1,6 +1,5 @@
 /** Keeps the contents of opened batches up to date by live rows, while the view is seen and the batch has not ended. */
 import { errorText } from '../../../common/errors.ts';
-import { subscribe } from '../../../client/subscribe.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import type { ServerLink } from '../../services.ts';
 import type { BatchContents } from './batchContents.ts';
@@ -101,6 +100,7 @@ export class BatchFollower {
     followed.stop = stop;
     try {
       const connection = await this.#ports.server.connection({ signal: stop.signal });
+      const { subscribe } = await import('../../../client/subscribe.ts');
       await subscribe(connection, { stream: batch, after: followed.last, afterRev: followed.rev }, {
         events: (events) => {
           followed.last = events.at(-1)?.seq ?? followed.last;

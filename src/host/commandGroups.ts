@@ -1,0 +1,30 @@
+/** The commands whose code is read when one first calls them, and where it is. */
+import * as vscode from 'vscode';
+import type { StudioFiles } from './files/studioFiles.ts';
+import type { StoredValues } from './launch/values/storedValues.ts';
+import type { RegisterCommand, Services } from './services.ts';
+import { registerGroup } from './window/commands.ts';
+import type { FileProblems } from './window/problems.ts';
+
+export interface GroupParts {
+  readonly problems: FileProblems;
+  readonly files: StudioFiles;
+  readonly values: StoredValues;
+}
+
+export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
+  const { files, values } = parts;
+  return vscode.Disposable.from(
+    registerGroup(register, ['rollout.launchBatch', 'rollout.launchTask', 'rollout.launchAgain', 'rollout.runFailedAgain', 'rollout.forgetSecrets'],
+      async () => (await import('./launch/launch.ts')).launchCommands(services, parts)),
+    registerGroup(register, ['rollout.pauseBatch', 'rollout.resumeBatch', 'rollout.stopBatch', 'rollout.retryUnsettled', 'rollout.copyReference'],
+      async () => (await import('./batches/control.ts')).controlCommands(services, values)),
+    registerGroup(register, ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],
+      async () => (await import('./open/open.ts')).openCommands(services)),
+    registerGroup(register, ['rollout.import'], async () => (await import('./importing/import.ts')).importCommands(services)),
+    registerGroup(register, ['rollout.createSample'], async () => (await import('./importing/sample.ts')).sampleCommands(services, files)),
+    registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch'], async () => (await import('./templates/templates.ts')).templateCommands(services)),
+    registerGroup(register, ['rollout.debug', 'rollout.attachDebugger', 'rollout.fork'], async () => (await import('./debug/commands.ts')).debugCommands(services, values)),
+    vscode.window.registerUriHandler({ handleUri: async (uri) => (await import('./open/open.ts')).followLink(services, uri) }),
+  );
+}

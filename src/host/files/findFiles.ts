@@ -1,0 +1,44 @@
+/** Finds the workspace's own files. */
+import * as vscode from 'vscode';
+
+/** `NAME.agent.yaml` and the like. */
+export type StudioFileKind = 'agent' | 'batch';
+
+export const ENDINGS = ['yaml', 'yml', 'json'];
+const LEFT_OUT = ['node_modules', '.git', 'dist', '.rollout'];
+/** Folders of a virtual file system that are looked into: it may answer slowly. */
+const MOST_FOLDERS = 500;
+
+/** At most `most` files of a kind in each of the folders. */
+export async function findFiles(folders: readonly vscode.Uri[], kind: StudioFileKind, most: number): Promise<vscode.Uri[]> {
+  const found = await Promise.all(folders.map((folder) => (folder.scheme === 'file'
+    ? vscode.workspace.findFiles(new vscode.RelativePattern(folder, `**/*.${kind}.{${ENDINGS.join()}}`), `**/{${LEFT_OUT.join()}}/**`, most)
+    : findVirtual(folder, new RegExp(`\\.${kind}\\.(${ENDINGS.join('|')})$`), most))));
+  return found.flat();
+}
+
+/** Where no extension can search a virtual file system, VS Code's own search waits for one for ever. */
+async function findVirtual(top: vscode.Uri, matches: RegExp, most: number): Promise<vscode.Uri[]> {
+  const found: vscode.Uri[] = [];
+  // Grows while it is gone through: what is near the top comes first.
+  const folders = [top];
+  for (const folder of folders) {
+    for (const [name, type] of await entriesOf(folder)) {
+      const uri = vscode.Uri.joinPath(folder, name);
+      if ((type & vscode.FileType.Directory) !== 0) {
+        if (!LEFT_OUT.includes(name) && folders.length < MOST_FOLDERS) folders.push(uri);
+      } else if (matches.test(name) && found.length < most) found.push(uri);
+    }
+  }
+  return found;
+}
+
+/** None where the folder cannot be read: the others still are. */
+async function entriesOf(folder: vscode.Uri): Promise<[string, vscode.FileType][]> {
+  try {
+    return await vscode.workspace.fs.readDirectory(folder);
+  } catch (error) {
+    if (error instanceof vscode.FileSystemError) return [];
+    throw error;
+  }
+}
