@@ -1,6 +1,7 @@
 /** Every command of the command line, in the order the help shows them. */
 import type { Command } from './command.ts';
 import { batches } from './commands/batches.ts';
+import { call } from './commands/call.ts';
 import { check } from './commands/check.ts';
 import { compare } from './commands/compare.ts';
 import { cancel, pause, resume, retry } from './commands/control.ts';
@@ -16,8 +17,10 @@ import { run } from './commands/run.ts';
 import { serve } from './commands/serve.ts';
 import { show } from './commands/show.ts';
 import { tail } from './commands/tail.ts';
+import { test } from './commands/test.ts';
+import { tools } from './commands/tools.ts';
 import { view } from './commands/view.ts';
 
 export const COMMANDS: readonly Command[] = [
-  init, check, run, batches, show, report, compare, tail, view, importFiles, fork, cancel, pause, resume, retry, serve, dap, mcp, gc, doctor,
+  init, check, run, batches, show, report, tools, compare, tail, view, importFiles, fork, call, test, cancel, pause, resume, retry, serve, dap, mcp, gc, doctor,
 ];

@@ -4,6 +4,7 @@ import { reportInput } from '../client/commands/reportInput.ts';
 import { subscribe } from '../client/subscribe.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
+import { forkRates } from '../protocol/forkParent.ts';
 import { report } from '../trace/statistics.ts';
 import { attemptsOf } from '../trace/statistics/outcomes.ts';
 import type { Bar } from '../trace/statistics/bar.ts';
@@ -71,7 +72,8 @@ export async function followBatch(context: Context, connection: Connection, batc
   if (!seen.end) throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, { mend: `rollout tail ${batch} follows it.` });
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
-  const outcome = printReport(context, report(await reportInput(connection.api, row, bars.map((bar) => bar.k), new AbortController().signal, rows.values())), bars);
+  const fork = await forkRates(connection.api, row, rows.values());
+  const outcome = printReport(context, report(await reportInput(connection.api, row, bars.map((bar) => bar.k), new AbortController().signal, rows.values())), bars, { fork });
   if (context.signal.aborted) {
     context.tell(`Batch ${batch} was cancelled.`);
     return 130;

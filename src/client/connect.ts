@@ -9,13 +9,13 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
-import { entryUrl } from '../common/entries.ts';
+import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
 import { StudioError, type ErrorCode } from '../common/errors.ts';
 import { readyLine, serverFile, type ReadyLine, type ServerFile } from '../protocol/serverFile.ts';
 import { fetchTransport, type ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { Api } from '../protocol/api.ts';
-import { dataFolder } from './folders.ts';
+import { dataFolder, isPostgres } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const REPLACE_POLL_MS = 500;
@@ -64,10 +64,6 @@ export function serverFolder(store: string): string {
   const url = new URL(store);
   url.password = '';
   return path.join(dataFolder(), 'postgres', createHash('sha256').update(url.href).digest('hex').slice(0, 32));
-}
-
-export function isPostgres(store: string): boolean {
-  return /^postgres(ql)?:\/\//.test(store);
 }
 
 async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
@@ -135,7 +131,7 @@ export function readServerFile(folder: string): ServerFile | undefined {
 async function startServer(store: string, folder: string, signal: AbortSignal | undefined): Promise<{ address: FoundAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('server')), '--store', store], {
+  const child = spawn(process.execPath, [...LONG_RUNNING, fileURLToPath(entryUrl('server')), '--store', store], {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', 'pipe', log],

@@ -29,12 +29,7 @@ const TASKS_AT_ONCE = 500;
 /** Gives the batch's id. `onProgress` hears the number of tasks sent so far. */
 export async function launch(api: Api, what: Launch, options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {}): Promise<string> {
   const { signal } = options;
-  for await (const blob of what.blobs) {
-    if (await api.hasBlob(blob.sha, signal)) continue;
-    await api.putBlob(blob.sha, blob.bytes ?? (await readAll(blob.path ?? '')), signal);
-  }
-  const sha = submissionSha(what.submission);
-  await api.putBlob(sha, new TextEncoder().encode(canonicalJson(what.submission)), signal);
+  const sha = await putSubmission(api, what, signal);
 
   const batch = newId('b');
   const state = { created: false, sent: 0 };
@@ -65,6 +60,17 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
     if (state.created) await api.commandBatch(batch, { command: newId('c'), verb: 'cancel', args: { reason: 'its tasks could not be sent' } });
     throw error;
   }
+}
+
+/** Brings a submission and what it names to the server. Gives its id. */
+export async function putSubmission(api: Api, what: Pick<Launch, 'submission' | 'blobs'>, signal?: AbortSignal): Promise<string> {
+  for await (const blob of what.blobs) {
+    if (await api.hasBlob(blob.sha, signal)) continue;
+    await api.putBlob(blob.sha, blob.bytes ?? (await readAll(blob.path ?? '')), signal);
+  }
+  const sha = submissionSha(what.submission);
+  await api.putBlob(sha, new TextEncoder().encode(canonicalJson(what.submission)), signal);
+  return sha;
 }
 
 async function readAll(file: string): Promise<Uint8Array> {

@@ -1,8 +1,9 @@
 /** From a batch file on this disk to a running batch on a server: read, check, bundle, send. */
 import { PRODUCT } from '../common/product.ts';
+import type { Files } from '../config/files.ts';
 import { loadBatch, type LoadOptions } from '../config/load.ts';
 import { problemsError, type Problem } from '../config/source/problem.ts';
-import { buildSubmission, type BuiltSubmission } from '../config/submit.ts';
+import { buildSubmission, type BuiltSubmission, type SubmitPorts } from '../config/submit.ts';
 import { bundleModule } from '../tools/bundle.ts';
 import { diskFiles } from './disk.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
@@ -20,12 +21,11 @@ export async function readBatch(file: string, cwd: string, env: NodeJS.ProcessEn
   const files = diskFiles(cwd);
   const loaded = await loadBatch(files, file, { root, ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
-  const built = await buildSubmission(loaded.value, {
-    files,
-    product: PRODUCT,
-    env: (name) => env[name],
-    git: () => gitState(root),
-    bundle: (path) => bundleModule(path, root),
-  });
+  const built = await buildSubmission(loaded.value, submitPorts(files, root, env));
   return { built, warnings: loaded.problems, root };
+}
+
+/** What building a submission needs of this machine. */
+export function submitPorts(files: Files, root: string, env: NodeJS.ProcessEnv): SubmitPorts {
+  return { files, product: PRODUCT, env: (name) => env[name], git: () => gitState(root), bundle: (path) => bundleModule(path, root) };
 }

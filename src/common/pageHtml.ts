@@ -15,11 +15,13 @@ export interface PageSources {
 
 /** A part that is loaded from an address, or one that is in the document. */
 export type PagePart = { readonly url: string } | { readonly text: string };
+/** A script may be a module that loads further ones from beside it. */
+export type PageScript = PagePart | { readonly module: string };
 
 export interface PageHtml {
   readonly title: string;
   readonly sources: PageSources;
-  readonly script: PagePart;
+  readonly script: PageScript;
   readonly style: PagePart;
   /** Attributes of `<body>`, e.g. `data-host`. */
   readonly bodyAttributes?: Readonly<Record<string, string>>;
@@ -35,13 +37,13 @@ export interface PageData {
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-const SKELETON_ROWS = 8;
+const SKELETON_ROWS = 12;
+const SKELETON_PANELS = 4;
 const ATTRIBUTE_NAME = /^[a-z][a-z0-9-]*$/;
 const RUNNABLE = /script|module/i;
 
 /** The whole document. Its first paint is a skeleton in `#page`, which the page replaces. */
 export function pageHtml(page: PageHtml): string {
-  const script = 'url' in page.script ? `<script src="${escapeHtml(page.script.url)}" defer></script>` : '';
   const style = 'url' in page.style ? `<link rel="stylesheet" href="${escapeHtml(page.style.url)}">` : `<style>${inlineStyle(page.style.text)}</style>`;
   return [
     '<!DOCTYPE html>',
@@ -55,17 +57,27 @@ export function pageHtml(page: PageHtml): string {
     '<link rel="icon" href="data:,">',
     `<title>${escapeHtml(page.title)}</title>`,
     style,
-    script,
+    ...scriptInHead(page.script),
     '</head>',
     `<body${attributesText(page.bodyAttributes ?? {})}>`,
-    `<div id="page">${skeleton()}</div>`,
+    `<div id="page">${skeleton(page.title)}</div>`,
     ...(page.data ?? []).map(dataElement),
-    // In the document it runs where it stands: behind what it looks for.
-    ...('text' in page.script ? [`<script>${inlineScript(page.script.text)}</script>`] : []),
+    ...scriptInBody(page.script),
     '</body>',
     '</html>',
     '',
   ].filter((line) => line !== '').join('\n');
+}
+
+function scriptInHead(script: PageScript): string[] {
+  if ('url' in script) return [`<script src="${escapeHtml(script.url)}" defer></script>`];
+  return 'module' in script ? [`<link rel="modulepreload" href="${escapeHtml(script.module)}">`] : [];
+}
+
+/** Behind what it looks for. A module that is not told to be async waits for the styles too. */
+function scriptInBody(script: PageScript): string[] {
+  if ('module' in script) return [`<script type="module" src="${escapeHtml(script.module)}" async></script>`];
+  return 'text' in script ? [`<script>${inlineScript(script.text)}</script>`] : [];
 }
 
 /** The policy, for the document and for a header. */
@@ -107,9 +119,12 @@ function attributesText(attributes: Readonly<Record<string, string>>): string {
   }).join('');
 }
 
-function skeleton(): string {
-  const rows = '<div class="skeleton-row"></div>'.repeat(SKELETON_ROWS);
-  return `<div class="skeleton" aria-busy="true" role="status" aria-label="Loading"><div class="skeleton-bar"></div>${rows}</div>`;
+/** The bars and frames of a page, as high as what comes (webview/theme/skeleton.css); the page's kind is in `data-page` of the body. */
+function skeleton(title: string): string {
+  const times = (number: number, name: string): string => `<div class="skeleton-${name}"></div>`.repeat(number);
+  return '<div class="skeleton is-page" aria-busy="true" role="status" aria-label="Loading">'
+    + `<div class="skeleton-bar">${escapeHtml(title)}</div><div class="skeleton-panels">${times(SKELETON_PANELS, 'panel')}</div><div class="skeleton-filter"></div>`
+    + `<div class="skeleton-rows">${times(SKELETON_ROWS, 'row')}</div></div>`;
 }
 
 function oneLineEnd(text: string): string {

@@ -8,7 +8,7 @@ import { readTasks } from './dataset/dataset.ts';
 import { envNamesIn, resolveEnv } from './env.ts';
 import type { Files } from './files.ts';
 import type { LoadedBatch } from './load.ts';
-import { mcpName } from './load/agent.ts';
+import { mcpName, type LoadedAgent } from './load/agent.ts';
 import { endpointsOf, isEndpoint } from './load/model.ts';
 import { dirname, joinPath, relative } from './paths.ts';
 import type { ModelSection } from './schema/modelSection.ts';
@@ -16,7 +16,7 @@ import type { ToolEntry } from './schema/toolEntry.ts';
 import type { ParsedFile, Path } from './source/parse.ts';
 import { problemsError, type Problem } from './source/problem.ts';
 import { textsOf, type TextAt } from './source/strings.ts';
-import { submission as submissionSchema, type AnswerRule, type Submission, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
+import { submission as submissionSchema, type AnswerRule, type Submission, type SubmittedAgent, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
 
 /** What `tools/bundle.ts` makes of a module. */
 export interface Bundle {
@@ -51,6 +51,8 @@ export interface BuiltSubmission {
   readonly secrets: Readonly<Record<string, string>>;
   /** Bundles, source maps, then the attachments of all tasks, each once. Can be gone through again. */
   readonly blobs: AsyncIterable<SubmissionBlob>;
+  /** Bundles and source maps alone: all that a fork needs, whose task is there already. */
+  readonly modules: AsyncIterable<SubmissionBlob>;
   /** Streamed from the dataset. A record that is wrong ends it with StudioError `config`, with its place. Can be gone through again. */
   readonly tasks: AsyncIterable<TaskRecord>;
 }
@@ -60,32 +62,20 @@ export interface BuiltSubmission {
  * bundling throws.
  */
 export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): Promise<BuiltSubmission> {
-  const environment = collectEnvironment(loaded, ports);
-  const bundles = new Bundles(ports);
   const { agent, world, file, root } = loaded;
+  const environment = collectEnvironment([agent.parsed, world?.parsed, loaded.parsed], root, ports);
+  const bundles = new Bundles(ports);
   const shown = (path: string): string => relative(root, path);
   const git = await ports.git();
   // All modules are asked for at once: they are bundled together.
   const worldModule = world === undefined ? undefined : bundles.add(joinPath(dirname(world.path), world.file.module));
   worldModule?.catch(() => undefined); // told below, unless something else is wrong first
-  const [scorer, tools] = await Promise.all([
-    submittedScorer(loaded, bundles),
-    Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, loaded, ports.files, bundles))),
-  ]);
+  const [scorer, submitted] = await Promise.all([submittedScorer(loaded, bundles), submittedAgent(agent, root, ports.files, bundles)]);
   const built: Submission = {
     version: 1,
     name: loaded.name,
     file: shown(loaded.path),
-    agent: {
-      name: agent.file.name,
-      file: shown(agent.path),
-      model: submittedModel(agent.file.model),
-      prompt: { text: agent.prompt.text, ...(agent.prompt.path === undefined ? {} : { file: shown(agent.prompt.path) }) },
-      tools: tools.flat(),
-      answer: answerRule(agent.file.answer),
-      context: agent.file.context,
-      limits: agent.file.limits,
-    },
+    agent: submitted,
     ...(world === undefined || worldModule === undefined ? {} : {
       world: {
         name: world.file.name, file: shown(world.path), kind: 'module',
@@ -113,19 +103,34 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     // Parsed once more: what leaves this machine is exactly what the other side accepts.
     submission: submissionSchema.parse(built),
     secrets: environment.secrets,
+    modules: { [Symbol.asyncIterator]: () => bundles.blobs() },
     blobs: { [Symbol.asyncIterator]: () => blobs(loaded, ports.files, bundles, attachments) },
     tasks: { [Symbol.asyncIterator]: () => tasks(loaded, ports.files, attachments) },
   };
 }
 
+/** An agent apart from a batch: what of a submission is its own. */
+export interface BuiltAgent extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
+  readonly agent: SubmittedAgent;
+  readonly env: Submission['env'];
+}
+
+/** Throws as `buildSubmission` does. Paths in it are relative to `root`. */
+export async function buildAgent(agent: LoadedAgent, root: string, ports: SubmitPorts): Promise<BuiltAgent> {
+  const { secrets, names, shown } = collectEnvironment([agent.parsed], root, ports);
+  const bundles = new Bundles(ports);
+  const built = await submittedAgent(agent, root, ports.files, bundles);
+  return { agent: submissionSchema.shape.agent.parse(built), secrets, env: { names, shown }, blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
+}
+
 // ---- environment variables --------------------------------------------------------------------------------------
 
-function collectEnvironment(loaded: LoadedBatch, ports: SubmitPorts): { names: string[]; shown: string[]; secrets: Record<string, string> } {
+function collectEnvironment(files: readonly (ParsedFile | undefined)[], root: string, ports: SubmitPorts): { names: string[]; shown: string[]; secrets: Record<string, string> } {
   const problems: Problem[] = [];
   const secrets: Record<string, string> = {};
   const open = new Set<string>();
   const hidden = new Set<string>();
-  const sources = [loaded.agent.parsed, loaded.world?.parsed, loaded.parsed].filter((parsed) => parsed !== undefined);
+  const sources = files.filter((parsed) => parsed !== undefined);
   for (const parsed of sources) {
     for (const { path, text } of textsOf(parsed.value)) {
       for (const name of envNamesIn(text)) {
@@ -139,8 +144,8 @@ function collectEnvironment(loaded: LoadedBatch, ports: SubmitPorts): { names: s
       }
     }
   }
-  if (problems.length === 0) problems.push(...endpointProblems(loaded, secrets));
-  if (problems.length > 0) throw problemsError(problems, loaded.root);
+  if (problems.length === 0) problems.push(...endpointProblems(sources, secrets));
+  if (problems.length > 0) throw problemsError(problems, root);
   const names = Object.keys(secrets).sort();
   return { names, shown: names.filter((name) => open.has(name) && !hidden.has(name)), secrets };
 }
@@ -153,18 +158,31 @@ function isShown(path: Path): boolean {
 }
 
 /** Endpoints that come from the environment are looked at once their value is known. */
-function endpointProblems(loaded: LoadedBatch, secrets: Readonly<Record<string, string>>): Problem[] {
+function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Record<string, string>>): Problem[] {
   const wrong = (parsed: ParsedFile, { path, text }: TextAt): Problem[] => {
     const at = path.lastIndexOf('model');
     if (at === -1 || path[at + 1] !== 'endpoint' || envNamesIn(text).length === 0 || isEndpoint(resolveEnv(text, secrets))) return [];
     const names = envNamesIn(text).join(', ');
     return [parsed.problem(path, { code: 'env', message: `with the value of ${names} this is no URL of an endpoint`, mend: 'Set it to, for example, http://localhost:8000/v1.' })];
   };
-  return [loaded.agent.parsed, loaded.world?.parsed, loaded.parsed].filter((parsed) => parsed !== undefined)
-    .flatMap((parsed) => textsOf(parsed.value).flatMap((text) => wrong(parsed, text)));
+  return sources.flatMap((parsed) => textsOf(parsed.value).flatMap((text) => wrong(parsed, text)));
 }
 
 // ---- sections ---------------------------------------------------------------------------------------------------
+
+async function submittedAgent({ file, path, prompt, parsed }: LoadedAgent, root: string, files: Files, bundles: Bundles): Promise<SubmittedAgent> {
+  const tools = await Promise.all(file.tools.map((entry, index) => submittedTools(entry, index, { path, parsed, root }, files, bundles)));
+  return {
+    name: file.name,
+    file: relative(root, path),
+    model: submittedModel(file.model),
+    prompt: { text: prompt.text, ...(prompt.path === undefined ? {} : { file: relative(root, prompt.path) }) },
+    tools: tools.flat(),
+    answer: answerRule(file.answer),
+    context: file.context,
+    limits: file.limits,
+  };
+}
 
 function submittedModel(model: ModelSection): SubmittedModel {
   return {
@@ -174,10 +192,10 @@ function submittedModel(model: ModelSection): SubmittedModel {
   };
 }
 
-async function submittedTools(entry: ToolEntry, index: number, loaded: LoadedBatch, files: Files, bundles: Bundles): Promise<SubmittedTools[]> {
-  const { path, parsed } = loaded.agent;
+async function submittedTools(entry: ToolEntry, index: number, agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string }, files: Files, bundles: Bundles): Promise<SubmittedTools[]> {
+  const { path, parsed, root } = agent;
   const { line, column } = parsed.valueRange(['tools', index]);
-  const position = { file: relative(loaded.root, path), line, column };
+  const position = { file: relative(root, path), line, column };
   if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position }];
   if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, position }));
   const { command, args = [], env = {}, cwd, url = '', headers = {} } = entry.mcp ?? {};

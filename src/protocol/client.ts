@@ -3,8 +3,8 @@
  * A client token comes as `Authorization: Bearer …` or, for a browser's WebSocket, as subprotocol `token.<token>`.
  */
 import { z } from 'zod';
-import type { TraceEvent } from '../trace/schema.ts';
-import { rolloutRow } from '../trace/summary.ts';
+import { forkPoint, type TraceEvent } from '../trace/schema.ts';
+import { rolloutRow, type RolloutRow } from '../trace/summary.ts';
 import { forkEdit } from '../config/submission.ts';
 import { taskRecord } from './task.ts';
 import { breakpoint } from './commands.ts';
@@ -16,6 +16,9 @@ const int = z.number().int();
 export const UNSEEN_BYTES = 1024 * 1024;
 
 // ---- WebSocket ------------------------------------------------------------------------------------------------
+
+/** They come by the thousand, all of one server: the first tells whether it speaks this version, the others are taken as they are. */
+const rolloutRows = z.custom<RolloutRow[]>((rows) => Array.isArray(rows) && (rows.length === 0 || rolloutRow.safeParse(rows[0]).success), 'not the rows of this version');
 
 export const clientFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), protocol: int }),
@@ -29,7 +32,7 @@ export type ClientFrame = z.infer<typeof clientFrame>;
 export const serverToClient = z.discriminatedUnion('type', [
   z.object({ type: z.literal('welcome'), protocol: int, product: z.string(), clock: int, read_only: z.boolean() }),
   z.object({ type: z.literal('events'), sub: z.string(), events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]> }),
-  z.object({ type: z.literal('rows'), sub: z.string(), rev: int, rows: z.array(rolloutRow) }),
+  z.object({ type: z.literal('rows'), sub: z.string(), rev: int, rows: rolloutRows }),
   /** Sent whenever all that is stored has been sent. */
   z.object({ type: z.literal('head'), sub: z.string(), cursor: int, rev: int.optional() }),
   z.object({ type: z.literal('open'), sub: z.string(), spans: z.array(z.object({ span: int, text: z.string() })) }),
@@ -76,7 +79,7 @@ export const batchRow = z.object({
   /** Attempts by what became of them; they add up to tasks × attempts. */
   counts: z.object({ passed: int, failed: int, unscored: int, cancelled: int, infrastructure: int, running: int, held: int, queued: int }),
   truncated: int, steps: int, input_tokens: int, output_tokens: int,
-  parent: z.object({ rollout: z.string(), seq: int }).optional(),
+  parent: forkPoint.optional(),
   imported: z.boolean(), reason: z.string().optional(),
   /** Cursor of the summary rows. */
   rev: int,
@@ -89,7 +92,7 @@ export type BatchRow = z.infer<typeof batchRow>;
 export const batchPage = z.object({ batches: z.array(batchRow), next: z.string().optional() });
 export type BatchPage = z.infer<typeof batchPage>;
 /** `GET /v1/batches/<id>/rollouts?after=<cursor>&limit=<n>[&task=…][&attempt=…][&all=1]`: by task, attempt, try; only the newest try of each attempt unless `all`. */
-export const rolloutPage = z.object({ rollouts: z.array(rolloutRow), next: z.string().optional() });
+export const rolloutPage = z.object({ rollouts: rolloutRows, next: z.string().optional() });
 export type RolloutPage = z.infer<typeof rolloutPage>;
 /** `GET /v1/batches/<id>/tasks?after=<index>&limit=<n>`. */
 export const taskPage = z.object({ tasks: z.array(taskRecord), next: int.optional() });

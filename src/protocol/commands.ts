@@ -38,7 +38,8 @@ export const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore'
 export const verbArgs = {
   hold: z.object({}),
   release: z.object({}),
-  step: z.object({}),
+  /** `inspect`: into the code of the held call, where it is JavaScript on the machine of a store that is a folder; the reply tells where. */
+  step: z.object({ inspect: z.boolean().optional() }),
   edit: z.object({ of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }), path: z.string(), value: json }),
   inject: z.object({ message: z.object({ role, parts: z.array(part) }) }),
   skip: z.object({ result: json }),
@@ -60,5 +61,9 @@ export const noteArgs = z.object({ rollout: z.string().optional(), seq: z.number
 export const batchCommand = z.object({ ...command, verb: batchVerb });
 export type BatchCommand = z.infer<typeof batchCommand>;
 
-export const commandReply = z.object({ seq: z.number().int().optional(), text: z.string().optional(), changed: z.number().int().optional() });
+export const commandReply = z.object({
+  seq: z.number().int().optional(), text: z.string().optional(), changed: z.number().int().optional(),
+  /** Of `step` with `inspect`: where the call waits for a JavaScript debugger (a WebSocket of this machine). Absent: it does not. */
+  inspector: z.string().optional(),
+});
 export type CommandReply = z.infer<typeof commandReply>;

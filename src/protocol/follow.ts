@@ -7,7 +7,7 @@ import { StudioError, type ErrorCode } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { serverToClient, type ClientFrame, type ServerToClient } from './client.ts';
-import { PROTOCOL } from './worker.ts';
+import { openingFrames, type Opening } from './opening.ts';
 
 /** An open or opening connection to `/v1/client`. */
 export interface FrameSocket {
@@ -25,12 +25,7 @@ export interface SocketEvents {
 
 export type OpenSocket = (events: SocketEvents) => FrameSocket;
 
-export interface FollowOptions {
-  /** Id of a rollout or a batch. */
-  readonly stream: string;
-  readonly after?: number;
-  readonly afterRev?: number;
-  readonly deltas?: boolean;
+export interface FollowOptions extends Opening {
   /** Makes sure that there is a server before the next try; a fault that no try can mend ends the subscription. */
   readonly reconnect?: (signal: AbortSignal) => Promise<void>;
 }
@@ -108,8 +103,7 @@ function followOnce(openSocket: OpenSocket, options: FollowOptions, cursor: Curs
     };
     const socket = openSocket({
       open: () => {
-        send({ type: 'hello', protocol: PROTOCOL });
-        send({ type: 'subscribe', sub: '1', stream: options.stream, after: cursor.seq, after_rev: cursor.rev, deltas: options.deltas ?? false });
+        if (!over) for (const text of openingFrames({ ...options, after: cursor.seq, afterRev: cursor.rev })) socket.send(text);
       },
       message: (text) => {
         queue = (queue ?? Promise.resolve()).then(() => take(text)).catch(finish);

@@ -11,9 +11,23 @@ export const pagePlace = z.discriminatedUnion('page', [
   z.object({ page: z.literal('batch'), batch: z.string(), /** Text of the filter. */ filter: z.string().optional() }),
   z.object({ page: z.literal('trajectory'), rollout: z.string(), /** seq of the selected message or start. */ seq: z.number().int().min(0).optional(), /** Step to select, when there is no `seq`. */ step: z.number().int().min(0).optional(), tab: z.string().optional() }),
   /** All attempts at a task. */
-  z.object({ page: z.literal('compare'), batch: z.string(), task: z.string() }),
+  z.object({ page: z.literal('compare'), batch: z.string(), task: z.string(), /** A later batch whose attempts stand beside. */ with: z.string().optional() }),
+  /** Two batches over the same tasks, the earlier first. */
+  z.object({ page: z.literal('batches'), batch: z.string(), with: z.string() }),
 ]);
 export type PagePlace = z.infer<typeof pagePlace>;
+
+/** A breakpoint of the editor: on a tool by its name (`model`: every model call), or on one stop of a rollout's record. */
+export const editorBreakpoint = z.object({
+  id: z.string(),
+  on: z.union([z.object({ name: z.string() }), z.object({ rollout: z.string(), seq: z.number().int() })]),
+  enabled: z.boolean(),
+  when: z.string().optional(),
+  /** A count as the editor has it. */
+  hits: z.string().optional(),
+  log: z.string().optional(),
+});
+export type EditorBreakpoint = z.infer<typeof editorBreakpoint>;
 
 /** What a page asks its host to do. A host that cannot do one says so in `init.can`, and the page does not offer it. */
 export const pageAction = z.discriminatedUnion('do', [
@@ -25,14 +39,16 @@ export const pageAction = z.discriminatedUnion('do', [
   z.object({ do: z.literal('document'), title: z.string(), text: z.string(), language: z.string() }),
   z.object({ do: z.literal('copy'), text: z.string() }),
   z.object({ do: z.literal('external'), url: z.string() }),
-  /** A link to a place, into the clipboard. */
-  z.object({ do: z.literal('link'), place: pagePlace }),
+  /** A link to a place, into the clipboard: for the editor, or for a browser on this machine; what the page is in, unless said. */
+  z.object({ do: z.literal('link'), place: pagePlace, for: z.enum(['editor', 'browser']).optional() }),
   /** Batch control, with whatever questions the host asks first. */
   z.object({ do: z.literal('batch'), batch: z.string(), verb: z.enum(['pause', 'resume', 'cancel', 'retry', 'again', 'failed_again']) }),
   /** Steps through the trajectory in the editor's debugger, from there on; of one that runs: attaches to it. */
   z.object({ do: z.literal('debug'), place: pagePlace }),
-  /** Continues the rollout from there, as a batch of its own. */
-  z.object({ do: z.literal('fork'), place: pagePlace }),
+  /** Makes the tool call that starts there again, or writes a test from it. */
+  z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'test']) }),
+  /** Sets a breakpoint of the editor, in the place of one that is there; without `set` it is taken away. */
+  z.object({ do: z.literal('breakpoint'), on: editorBreakpoint.shape.on, set: editorBreakpoint.pick({ when: true, hits: true, log: true }).optional() }),
   /** Saves the page as one HTML file that needs no server. */
   z.object({ do: z.literal('save'), place: pagePlace }),
 ]);
@@ -70,5 +86,7 @@ export const hostToPage = z.discriminatedUnion('type', [
   /** Go there: a link was followed, the debugger moved. */
   z.object({ type: z.literal('go'), place: pagePlace }),
   z.object({ type: z.literal('server'), server: serverState }),
+  /** All breakpoints of the editor that a page can show. */
+  z.object({ type: z.literal('breakpoints'), breakpoints: z.array(editorBreakpoint) }),
 ]);
 export type HostToPage = z.infer<typeof hostToPage>;

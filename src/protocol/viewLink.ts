@@ -28,8 +28,9 @@ export function placeFromParams(params: URLSearchParams): PagePlace | undefined 
     return { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(step === undefined ? {} : { step }), ...(tab === null ? {} : { tab }) };
   }
   if (batch === null) return undefined;
-  const task = params.get('task');
-  if (task !== null) return { page: 'compare', batch, task };
+  const [task, other] = [params.get('task'), params.get('with')];
+  if (task !== null) return { page: 'compare', batch, task, ...(other === null ? {} : { with: other }) };
+  if (other !== null) return { page: 'batches', batch, with: other };
   const filter = params.get('filter');
   return { page: 'batch', batch, ...(filter === null ? {} : { filter }) };
 }

@@ -10,8 +10,7 @@ import { controlVerb } from './commands.ts';
 import { breakpoint } from './commands.ts';
 import { taskRecord } from './task.ts';
 
-/** Major version of all protocols of the product. Both ends must agree. */
-export const PROTOCOL = 1;
+export { PROTOCOL } from './version.ts';
 
 /** Largest `append` frame. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
@@ -58,7 +57,7 @@ export const workerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('delta'), rollout: z.string(), epoch: int, span: int, offset: int, text: z.string() }),
   z.object({ type: z.literal('beat'), load: z.object({ running: int, held: int, waiting: int, rss: int }) }),
   z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
-  z.object({ type: z.literal('done'), command: z.string(), seq: int.optional(), error: z.object({ code: z.string(), message: z.string() }).optional() }),
+  z.object({ type: z.literal('done'), command: z.string(), seq: int.optional(), inspector: z.string().optional(), error: z.object({ code: z.string(), message: z.string() }).optional() }),
   /** The model server said something about its load, or a call ended: what back-pressure follows. */
   z.object({
     type: z.literal('endpoint'), endpoint: z.string(), what: z.enum(['ok', 'busy', 'down', 'denied', 'missing']), retry_after_ms: int.optional(), text: z.string().optional(),

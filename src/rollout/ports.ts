@@ -103,6 +103,15 @@ export interface ToolCallContext {
   onLog(stream: 'out' | 'err', text: string): void;
   /** A sign of life: starts the tool's time limit anew. */
   onProgress(): void;
+  /** Somebody steps into the code of this call. A host that runs code itself lets a debugger in; others make the call as ever. */
+  readonly inspect?: CallInspection;
+}
+
+export interface CallInspection {
+  /** The call waits for a debugger at `url`. No time counts until `closed`. */
+  opened(url: string): void;
+  /** The call's code has ended, or no debugger came. */
+  closed(): void;
 }
 
 export interface ToolOutcome {

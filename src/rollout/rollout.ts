@@ -5,6 +5,7 @@ import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import { closeSpans, lostSessions } from './act/takeover.ts';
 import { endingOf, type Ending } from './ending.ts';
+import type { Done } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
 import type { Draft } from './log/log.ts';
@@ -92,7 +93,7 @@ export class Rollout {
    * next one otherwise. Gives the seq of the event it led to. Throws StudioError: `usage` for wrong arguments,
    * `conflict` when the state does not allow it.
    */
-  async command(order: RolloutOrder): Promise<{ seq?: number }> {
+  async command(order: RolloutOrder): Promise<Done> {
     const by: By = { by: order.by, command: order.command };
     const { gates } = await this.#ready();
     switch (order.verb) {
@@ -101,7 +102,7 @@ export class Rollout {
       case 'release':
         return gates.release(by);
       case 'step':
-        return gates.step(by);
+        return gates.step(by, argsOf('step', order.args).inspect ?? false);
       case 'edit': {
         const { of, path, value } = argsOf('edit', order.args);
         return gates.edit({ of: { ...(of.seq === undefined ? {} : { seq: of.seq }), ...(of.m === undefined ? {} : { m: of.m }) }, path, value }, by);
@@ -164,7 +165,7 @@ export class Rollout {
     if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
     const error = new ClassedError('cancelled', reason);
     const { log, holds } = running;
-    log.append([...holds.closing(), ...closeSpans(log, 'cancelled', reason), this.#end(running, { status: 'cancelled', answer: null, error, scorable: false }, null)]);
+    log.append([...holds.closing(), ...closeSpans(log, { class: 'cancelled', message: reason }), this.#end(running, { status: 'cancelled', answer: null, error, scorable: false }, null)]);
     const seq = log.last;
     log.close();
     this.#life.stop(error);
@@ -239,7 +240,7 @@ export class Rollout {
     // A world that could not be brought back is found out beside the agent.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     const ending = failed ? endingOf(stop.reason, null, false) : reached;
-    const left = closeSpans(log, 'cancelled', 'The rollout ended.').filter((draft) => draft.kind !== 'world.close');
+    const left = closeSpans(log, { class: 'cancelled', message: 'The rollout ended.' }).filter((draft) => draft.kind !== 'world.close');
     if (left.length > 0) log.append(left);
     let score: EventData['score'] | null = null;
     if (ending.status !== 'infrastructure' && ending.status !== 'cancelled') {

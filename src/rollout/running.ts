@@ -9,7 +9,7 @@ import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
 import { History } from './act/history.ts';
 import { Prefix, type PrefixRequest } from './act/prefix.ts';
-import { lostWithWorker } from './act/recorded.ts';
+import { isLost } from './act/recorded.ts';
 import { closeSpans, deadlyCalls, openIrreversible } from './act/takeover.ts';
 import { forkEditDrafts } from './gates/forkEdits.ts';
 import { Gates } from './gates/gates.ts';
@@ -120,7 +120,7 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
   const deadly = deadlyCalls(log, history, ownFrom);
   let refusal: ClassedError | undefined;
   if (job.how === 'resumed') {
-    drafts.push(...closeSpans(log, 'infrastructure', 'Its worker was lost.'));
+    drafts.push(...closeSpans(log, { class: 'infrastructure', message: 'Its worker was lost.' }));
     if (twice.length > 0) {
       const names = twice.map((call) => call.name).join(', ');
       refusal = new ClassedError('infrastructure', `Its worker was lost in a call of ${names}, which cannot be taken back and may have happened. A new try begins from the start.`);
@@ -133,7 +133,7 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
     } catch (error) {
       refusal = faultOf(error, 'invalid_arguments', 'infrastructure');
     }
-    drafts.push(...closeSpans(log, 'infrastructure', 'It was open where the fork was cut.'));
+    drafts.push(...closeSpans(log, 'cut'));
   }
   log.append(drafts);
   return refusal;
@@ -151,7 +151,7 @@ function outcomesOnly(fingerprint: Fingerprint): (event: TraceEvent) => void {
       return;
     }
     if (event.kind === 'model.end' && sampled?.kind === 'message' && event.data.m === sampled.data.m) fingerprint.add(sampled);
-    if (event.kind !== 'tool.end' || !lostWithWorker(event.data.error)) fingerprint.add(event);
+    if (event.kind !== 'tool.end' || !isLost(event.data)) fingerprint.add(event);
   };
 }
 

@@ -1,11 +1,11 @@
 import { seedOf } from '../common/hash.ts';
-import { canonicalJson, type Json } from '../common/json.ts';
+import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Act, Acted } from './act/act.ts';
 import { worldKey, type History } from './act/history.ts';
-import { lostWithWorker, type RecordedAction } from './act/recorded.ts';
+import { isLost, type RecordedAction } from './act/recorded.ts';
 import { Serial } from './act/serial.ts';
 import { faultOf } from './faults.ts';
 import type { Log } from './log/log.ts';
@@ -171,7 +171,7 @@ export class WorldPlace {
       return;
     }
     const same = failure !== undefined || done.end?.status !== 'ok' || done.message?.origin === 'edited'
-      || done.end.result !== undefined || (recorded?.type === 'tool_call_response' && sameJson(recorded.response, response));
+      || done.end.result !== undefined || (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response));
     if (same || this.#differed) return;
     this.#differed = true;
     const text = `${call.name}, run again to bring the world back, answered differently than recorded: the world may differ from the one before.`;
@@ -221,11 +221,7 @@ async function readSnapshot(recorder: Recorder, sha: string, stop: Stop): Promis
 
 /** Whether a recorded call reached the world and may have changed it. */
 function wasMade(end: EventData['tool.end'] | undefined): boolean {
-  if (end === undefined || end.source === 'edited' || lostWithWorker(end.error)) return false;
+  if (end === undefined || end.source === 'edited' || isLost(end)) return false;
   const without = ['invalid_arguments', 'unknown_tool', 'malformed_output', 'timeout', 'cancelled', 'limit'];
   return end.error === undefined || !without.includes(end.error.class);
-}
-
-function sameJson(a: Json, b: Json | undefined): boolean {
-  return b !== undefined && canonicalJson(a) === canonicalJson(b);
 }

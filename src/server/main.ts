@@ -5,9 +5,11 @@
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isPostgres, serverFolder } from '../client/connect.ts';
+import { setFlagsFromString } from 'node:v8';
+import { serverFolder } from '../client/connect.ts';
+import { isPostgres } from '../client/folders.ts';
 import { deferred } from '../common/abort.ts';
-import { entryUrl, packageUrl } from '../common/entries.ts';
+import { entryUrl, HEAP_GROWTH, LONG_RUNNING, packageUrl } from '../common/entries.ts';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import { LocalExecutor } from '../executor/local/localExecutor.ts';
@@ -23,6 +25,8 @@ import { keepServerFile, serverFilePath } from './process/serverFile.ts';
 import { lockStore } from './process/storeLock.ts';
 
 const DEMO = '/demo';
+
+setFlagsFromString(HEAP_GROWTH);
 
 async function main(options: ServerOptions): Promise<number> {
   const folder = serverFolder(options.store);
@@ -47,7 +51,7 @@ async function main(options: ServerOptions): Promise<number> {
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
     executor: options.executor === 'none' ? undefined : (host) => new LocalExecutor({
       host, work: path.join(folder, 'work'), logFile: path.join(folder, 'log', 'worker.log'), discovery: serverFilePath(folder),
-      command: { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('worker'))] },
+      command: { file: process.execPath, args: [...LONG_RUNNING, fileURLToPath(entryUrl('worker'))] },
     }),
   });
   const remove = keepServerFile(folder, {

@@ -142,8 +142,8 @@ export interface NewBatch {
   readonly imported: boolean;
   /** Blobs it names beside those of its events: the submission, bundles, source maps. Attachments follow from the tasks. */
   readonly blobs: readonly string[];
-  /** A fork: its one task's rollouts begin after `seq` of `rollout`. `lineage` is theirs: all they read, the parent's own part included. */
-  readonly parent?: { readonly rollout: string; readonly seq: number; readonly lineage: Lineage; readonly edits: readonly ForkEdit[] };
+  /** A fork: its one task's rollouts begin after `seq` of `rollout`. `lineage` is theirs: all they read, the parent's own part included. `differs`: what it runs otherwise than its parent did. */
+  readonly parent?: { readonly rollout: string; readonly seq: number; readonly lineage: Lineage; readonly edits: readonly ForkEdit[]; readonly differs?: readonly string[] };
 }
 
 export interface BatchRecord {

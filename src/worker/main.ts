@@ -2,6 +2,8 @@
  * Entry of a rollout worker: `node worker.mjs [CONFIG]`; without a file the configuration comes on stdin.
  * Exit codes: 0 nothing left to do or told to stop, 2 wrong configuration, 3 the server is gone.
  */
+import { setFlagsFromString } from 'node:v8';
+import { HEAP_GROWTH } from '../common/entries.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import { Rollout } from '../rollout/rollout.ts';
 import { readWorkerConfig } from './config.ts';
@@ -10,6 +12,8 @@ import { startWorker } from './worker.ts';
 
 /** A worker that was told to stop is gone by then, whatever its tools do. */
 const STOP_MS = 1_900;
+
+setFlagsFromString(HEAP_GROWTH);
 
 async function main(): Promise<void> {
   const config = await readWorkerConfig(process.argv[2], process.stdin);

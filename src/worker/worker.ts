@@ -87,6 +87,8 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       report: reports.report,
       demoUrl: () => `${address.origin}/demo`, demoKey: () => config.token,
       createRollout: options.createRollout, log: options.log,
+      // Only a store that is a folder is found by a file; whoever reads it may run programs here anyway.
+      inspectable: config.discovery !== undefined,
     },
     send: (frame) => session.send(frame),
     onDrained: () => ended.resolve({ why: 'drained' }),

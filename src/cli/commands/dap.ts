@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { connect } from '../../client/connect.ts';
-import { launch } from '../../client/launch.ts';
+import { launchFork, planForkAt } from '../../client/commands/fork.ts';
+import { ENTRY } from '../../protocol/entry.ts';
+import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { wsSocket } from '../../client/subscribe.ts';
 import { RolloutDebugAdapter } from '../../debug/adapter.ts';
-import { ENTRY } from '../../protocol/entry.ts';
 import type { ServerLink } from '../../debug/rollout.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -19,10 +20,15 @@ export const dap: Command = {
       ownDocuments: false,
       folders: [context.cwd],
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
-      launch: async ({ file, task, store }, signal) => {
+      launch: async ({ file, task, attempt, store }, signal) => {
         const { connection } = await linkTo(context, store, signal);
-        const { built } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: 1, ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
-        return launch(connection.api, { ...built, debug: true, breakpoints: [ENTRY] }, { signal });
+        const { built } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: attempt, ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
+        return launchHeld(connection.api, built, attempt, 'debugger', signal);
+      },
+      fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store }, signal) => {
+        const { api } = (await linkTo(context, store, signal)).connection;
+        const planned = await planForkAt(api, rollout, seq, runs, context, signal);
+        return { batch: await launchFork(api, planned, { edit: edits, acceptIrreversible, debug: true, breakpoints: [ENTRY], by: 'debugger' }, context.env, signal), differs: planned.runs.differs };
       },
     });
     const closed = new Promise<void>((resolve) => {

@@ -2,6 +2,8 @@ import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
 import { oneWord, textOption, textOptions, type Command } from '../command.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import { forkRates } from '../../protocol/forkParent.ts';
 import { printReport } from '../reporting.ts';
 import { resolveBatch } from '../../client/reference.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
@@ -9,7 +11,7 @@ import { reportInput } from '../../client/commands/reportInput.ts';
 export const report: Command = {
   name: 'report',
   usage: 'BATCH [--baseline BATCH] [--fail-under pass@K=X]',
-  text: 'The statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, times.',
+  text: 'The statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, times; of a fork beside its parent’s.',
   options: {
     baseline: { type: 'string', value: 'BATCH', text: 'compare with this batch, task by task' },
     'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
@@ -18,9 +20,14 @@ export const report: Command = {
     const word = oneWord(report, given);
     const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
     const { api } = await context.connect();
-    const inputOf = async (text: string): ReturnType<typeof reportInput> => reportInput(api, await api.batch(await resolveBatch(api, text, context.signal), context.signal), bars.map((bar) => bar.k), context.signal);
-    const input = await inputOf(word);
+    const rowOf = async (text: string): Promise<BatchRow> => api.batch(await resolveBatch(api, text, context.signal), context.signal);
+    const inputOf = (row: BatchRow): ReturnType<typeof reportInput> => reportInput(api, row, bars.map((bar) => bar.k), context.signal);
+    const row = await rowOf(word);
+    const input = await inputOf(row);
     const against = textOption(given, 'baseline');
-    return printReport(context, makeReport(input), bars, against === undefined ? undefined : compareReports(input, await inputOf(against)));
+    return printReport(context, makeReport(input), bars, {
+      comparison: against === undefined ? undefined : compareReports(input, await inputOf(await rowOf(against))),
+      fork: await forkRates(api, row, input.rows, context.signal),
+    });
   },
 };

@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
-import { launch } from '../../client/launch.ts';
+import { launch, type Launch } from '../../client/launch.ts';
+import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import { StudioError } from '../../common/errors.ts';
+import { jsonOf } from '../../common/json.ts';
 import { flag, numberOption, oneWord, textOption, textOptions, type Command } from '../command.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
+import { compileCondition } from '../../trace/query.ts';
 import { followBatch } from '../follow.ts';
 
 const idList = z.array(z.string());
@@ -23,18 +27,22 @@ export const run: Command = {
     concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
     hold: { type: 'boolean', text: 'for a debugger: the first attempt that comes to a call is held, and attempts count although they are edited' },
+    'hold-where': { type: 'string', value: 'CEL', text: 'the first attempt at whose call this is true is held there, e.g. \'tool.name == "refund" && tool.arguments.amount > 100\'; the others run on' },
+    'hold-attempt': { type: 'string', value: 'N', text: 'for a debugger: only attempt N at one task (the first, unless --task) is run, and held at its first call' },
     detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
     'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
   },
   async run(context, given) {
     const file = oneWord(run, given);
     const tasks = [...textOptions(given, 'task'), ...(await tasksOfFile(textOption(given, 'task-file'), context.cwd))];
-    const attempts = numberOption(given, 'attempts', 1);
-    const limit = numberOption(given, 'limit', 1);
+    const debugged = numberOption(given, 'hold-attempt', 1);
+    const attempts = debugged ?? numberOption(given, 'attempts', 1);
+    const limit = debugged === undefined || tasks.length > 0 ? numberOption(given, 'limit', 1) : 1;
     const seed = numberOption(given, 'seed', 0);
     const concurrency = textOption(given, 'concurrency') === 'auto' ? 'auto' : numberOption(given, 'concurrency', 1);
     const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
     if (flag(given, 'detach') && bars.length > 0) throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', { mend: 'Use rollout report BATCH --fail-under … later.' });
+    const holding = holdingOf(flag(given, 'hold'), textOption(given, 'hold-where'));
     // The server starts while the files are read.
     const connecting = context.connect();
     connecting.catch(() => undefined); // told below, unless the files are wrong
@@ -44,7 +52,9 @@ export const run: Command = {
     });
     for (const warning of warnings) context.tell(formatProblem(warning, context.cwd));
     const connection = await connecting;
-    const batch = await launch(connection.api, flag(given, 'hold') ? { ...built, debug: true, breakpoints: [ENTRY] } : built, { signal: context.signal });
+    const batch = await (debugged === undefined
+      ? launch(connection.api, { ...built, ...holding }, { signal: context.signal })
+      : launchHeld(connection.api, built, debugged, 'debugger', context.signal));
     if (flag(given, 'detach')) {
       if (context.json) context.printJson({ batch });
       else context.print(batch);
@@ -55,6 +65,13 @@ export const run: Command = {
   },
 };
 
+/** What holds an attempt, to be set before anything runs. */
+function holdingOf(entry: boolean, where: string | undefined): Pick<Launch, 'debug' | 'breakpoints'> {
+  if (where !== undefined) compileCondition(where); // a wrong one is told before anything starts
+  const first: Breakpoint[] = where === undefined ? [] : [{ id: 'run:first', side: 'before', when: where, once: true }];
+  return entry ? { debug: true, breakpoints: [ENTRY, ...first] } : where === undefined ? {} : { breakpoints: first };
+}
+
 /** Ids of a file, for a list that is longer than a command line takes: a JSON array, or one in each line. */
 async function tasksOfFile(file: string | undefined, cwd: string): Promise<string[]> {
   if (file === undefined) return [];
@@ -62,13 +79,4 @@ async function tasksOfFile(file: string | undefined, cwd: string): Promise<strin
   const ids = text.trimStart().startsWith('[') ? idList.safeParse(jsonOf(text)).data : text.split(/\r?\n/).filter((line) => line !== '');
   if (ids === undefined || ids.length === 0) throw new StudioError('usage', `The --task-file ${file} names no tasks.`, { mend: 'Write a JSON array of ids, or one id in each line.' });
   return ids;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { entryUrl } from '../../common/entries.ts';
+import { entryUrl, LONG_RUNNING } from '../../common/entries.ts';
 import { StudioError, type ErrorCode } from '../../common/errors.ts';
 import { readyLine, type ReadyLine } from '../../protocol/serverFile.ts';
 import { numberOption, textOption, type Command } from '../command.ts';
@@ -18,7 +18,7 @@ export const serve: Command = {
   async run(context, given) {
     const port = numberOption(given, 'port', 0) ?? 0;
     const child = spawn(process.execPath, [
-      '--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('server')), '--store', context.store,
+      ...LONG_RUNNING, fileURLToPath(entryUrl('server')), '--store', context.store,
       '--port', String(port), '--host', textOption(given, 'host') ?? '127.0.0.1', '--idle-seconds', '0',
     ], { stdio: ['ignore', 'pipe', 'inherit'] });
     // Ctrl-C in a terminal reaches the child too; a signal sent to us alone does not.

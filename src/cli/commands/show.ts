@@ -5,6 +5,8 @@ import { unspill } from '../../trace/spill.ts';
 import { stepText, trajectoryText } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import { batchGrid, batchHeading, legend } from '../../client/text/batchText.ts';
+import { differsText, forkText } from '../../client/text/forkText.ts';
+import { forkRates } from '../../protocol/forkParent.ts';
 import { oneWord, type Command, type Outcome } from '../command.ts';
 import type { Context } from '../context.ts';
 import { batchId, parseReference, resolveRollout, type Point } from '../../client/reference.ts';
@@ -25,8 +27,16 @@ export const show: Command = {
 async function showBatch(context: Context, api: Api, id: string): Promise<Outcome> {
   const batch = await api.batch(id, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(id, {}, context.signal));
-  if (context.json) context.printJson({ batch, rollouts: rows });
-  else context.print(`${batchHeading(batch, context.terminal.width)}\n\n${batchGrid(rows, context.terminal.width)}\n\n${legend(context.terminal.width)}`);
+  const fork = await forkRates(api, batch, rows, context.signal);
+  if (context.json) {
+    context.printJson({ batch, rollouts: rows, ...(fork === undefined ? {} : { fork }) });
+    return 0;
+  }
+  const { width } = context.terminal;
+  const parts = [batchHeading(batch, width), batchGrid(rows, width), legend(width)];
+  if (batch.parent?.differs !== undefined) parts.push(differsText(batch.parent.differs));
+  if (fork !== undefined) parts.push(forkText(fork));
+  context.print(parts.join('\n\n'));
   return 0;
 }
 

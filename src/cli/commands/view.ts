@@ -105,7 +105,7 @@ async function save(context: Context, api: Api, { place, trajectories, file }: {
 
 function titleOf(place: PagePlace, data: { batches: readonly { batch: string; name: string }[]; rollouts: Readonly<Record<string, readonly { rollout: string; task: string; attempt: number }[]>> }): string {
   const name = data.batches[0]?.name ?? '';
-  if (place.page === 'batch') return `${name} – Rollout Studio`;
+  if (place.page === 'batch' || place.page === 'batches') return `${name} – Rollout Studio`;
   if (place.page === 'compare') return `attempts at ${place.task}, ${name} – Rollout Studio`;
   const row = Object.values(data.rollouts).flat().find(({ rollout }) => rollout === place.rollout);
   return `${row?.task ?? ''} attempt ${row?.attempt ?? ''}, ${name} – Rollout Studio`;

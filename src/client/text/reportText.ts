@@ -63,14 +63,14 @@ export function comparisonText(comparison: Comparison): string {
   return lines.join('\n');
 }
 
-function rate(value: number | null | undefined): string {
+export function rate(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : value.toFixed(3);
 }
 
-function range(interval: readonly [number, number] | null | undefined): string {
+export function range(interval: readonly [number, number] | null | undefined): string {
   return interval === null || interval === undefined ? '' : `${interval[0].toFixed(3)} … ${interval[1].toFixed(3)}`;
 }
 
-function signed(value: number): string {
+export function signed(value: number): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 }

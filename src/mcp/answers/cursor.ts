@@ -1,6 +1,7 @@
 /** Cursors: where the next page of an answer begins, as opaque text. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { jsonOf } from '../../common/json.ts';
 
 export interface Cursor<T> {
   write(place: T): string;
@@ -19,13 +20,4 @@ export function cursor<T>(tool: string, schema: z.ZodType<T>): Cursor<T> {
       return parsed.data[1];
     },
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

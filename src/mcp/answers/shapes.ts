@@ -24,6 +24,7 @@ export const batchShape = z.object({
   output_tokens: count,
   imported: z.boolean(),
   forked_from: z.string().optional().describe('ROLLOUT@SEQ, of a fork'),
+  differs: z.array(z.string()).optional().describe('What of a fork’s code and configuration is other than its parent’s'),
 });
 
 export function batchData(row: BatchRow): z.input<typeof batchShape> {
@@ -33,7 +34,7 @@ export function batchData(row: BatchRow): z.input<typeof batchShape> {
     created: new Date(row.created_at).toISOString(),
     ...(row.ended_at === undefined ? {} : { ended: new Date(row.ended_at).toISOString() }),
     ...(reason === undefined ? {} : { reason }),
-    ...(parent === undefined ? {} : { forked_from: `${parent.rollout}@${parent.seq}` }),
+    ...(parent === undefined ? {} : { forked_from: `${parent.rollout}@${parent.seq}`, ...(parent.differs === undefined ? {} : { differs: parent.differs }) }),
   };
 }
 

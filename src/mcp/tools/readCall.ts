@@ -7,7 +7,7 @@ import { endOfRange, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
 import { CALL_PARTS, callTexts, partOf } from '../reading/callText.ts';
 import { defineTool } from '../tool.ts';
 
-const callState = z.enum(['ok', 'error', 'open']);
+const callState = z.enum(['ok', 'error', 'cut', 'open']);
 
 export const readCall = defineTool({
   name: 'read_call',

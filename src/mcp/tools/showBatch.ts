@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { resolveBatch } from '../../client/reference.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
 import { batchHeading } from '../../client/text/batchText.ts';
+import { forkText } from '../../client/text/forkText.ts';
 import { reportText } from '../../client/text/reportText.ts';
 import { table } from '../../client/text/table.ts';
 import type { Api } from '../../protocol/api.ts';
 import { counting, outcomeOf } from '../../trace/outcome.ts';
+import { forkRates as forkRatesShape } from '../../trace/statistics/fromHere.ts';
+import { forkRates } from '../../protocol/forkParent.ts';
 import { report } from '../../trace/statistics.ts';
 import { reportSchema } from '../../trace/statistics/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -27,6 +30,7 @@ const output = z.object({
   report: reportSchema.describe('pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by error class, tool, level'),
   hardest_tasks: z.array(hardTask).describe('Tasks with the lowest share of passed attempts, those that always passed left out'),
   errors: z.array(errorGroup).describe('What attempts ended with, most frequent first, with one attempt each as an example'),
+  fork: forkRatesShape.optional().describe('Of a fork: its pass@k from where it parts beside its parent’s; siblings = the parent’s attempts that did the same until there'),
   left_out: z.record(z.string(), z.number().int()).describe('How many names were left out of long lists'),
 });
 type Shown = z.input<typeof output>;
@@ -54,6 +58,7 @@ export async function batchAnswer(api: Api, id: string, ks: readonly number[], s
   const attempts = attemptsOf(rows);
   const hardest = hardTasks(attempts);
   const errors = errorGroups(attempts);
+  const fork = await forkRates(api, row, rows, signal);
   const leftOut: Record<string, number> = {};
   const data: Shown = {
     batch: batchData(row),
@@ -63,11 +68,13 @@ export async function batchAnswer(api: Api, id: string, ks: readonly number[], s
     },
     hardest_tasks: hardest.slice(0, MOST_TASKS),
     errors: errors.slice(0, MOST_ERRORS),
+    ...(fork === undefined ? {} : { fork }),
     left_out: leftOut,
   };
   if (hardest.length > MOST_TASKS) leftOut['hardest_tasks'] = hardest.length - MOST_TASKS;
   if (errors.length > MOST_ERRORS) leftOut['errors'] = errors.length - MOST_ERRORS;
   const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
+  if (fork !== undefined) parts.push(forkText(fork));
   if (data.hardest_tasks.length > 0) {
     parts.push(`${table([['hardest tasks', 'passed'], ...data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`])], [1])}${more(leftOut['hardest_tasks'])}`);
   }

@@ -4,7 +4,7 @@ import { unspill, type ReadBlob } from '../../trace/spill.ts';
 import { Edits } from '../gates/edits.ts';
 import type { Log } from '../log/log.ts';
 import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
-import { endOf, lostWithWorker, type EffectKind, type RecordedAction } from './recorded.ts';
+import { endOf, isLost, type EffectKind, type RecordedAction } from './recorded.ts';
 
 /** A message put in by a person. `seq` decides who sees it, as with edits. */
 export interface Injected {
@@ -197,14 +197,14 @@ export class History {
   /** Recorded tool calls asked for from seq `from` on that ended, in the order they ended. */
   endedCalls(from: number): RecordedAction<'tool'>[] {
     return this.actions
-      .filter((action): action is RecordedAction<'tool'> => action.kind === 'tool' && action.end !== undefined && !lostWithWorker(action.end.data.error))
+      .filter((action): action is RecordedAction<'tool'> => action.kind === 'tool' && action.end !== undefined && !isLost(action.end.data))
       .filter((action) => action.seq >= from)
       .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   }
 
   /** How often a tool call of an agent was lost with its worker, from seq `from` on. `key`: see `toolKey`. */
   lostCalls(from: number, agent: string, key: string): number {
-    return this.actions.filter((action) => action.kind === 'tool' && action.seq >= from && action.agent === agent && action.key === key && lostWithWorker(action.end?.data.error)).length;
+    return this.actions.filter((action) => action.kind === 'tool' && action.seq >= from && action.agent === agent && action.key === key && isLost(action.end?.data)).length;
   }
 }
 

@@ -27,12 +27,12 @@ export interface RecordedAction<K extends EffectKind = EffectKind> {
 
 /** Whether it can be answered: it ended, and not because its worker was lost. */
 export function isComplete(action: RecordedAction): boolean {
-  return action.end !== undefined && !lostWithWorker(action.end.data.error);
+  return action.end !== undefined && !isLost(action.end.data);
 }
 
-/** Whether an end says that whoever performed the effect was lost. */
-export function lostWithWorker(error: TraceError | undefined): boolean {
-  return error?.class === 'infrastructure';
+/** Whether an end says that whoever performed the effect was lost, or was another rollout: the fork's parent. */
+export function isLost(end: { readonly status?: string | undefined; readonly error?: TraceError | undefined } | undefined): boolean {
+  return end?.status === 'cut' || end?.error?.class === 'infrastructure';
 }
 
 export function endOf(event: EventOf<'model.end' | 'tool.end' | 'world.close'>, message: LoggedMessage | undefined): NonNullable<RecordedAction['end']> {

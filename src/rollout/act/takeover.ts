@@ -1,14 +1,13 @@
-import type { ErrorClass, EventData, TraceError } from '../../trace/schema.ts';
+import type { EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
 import type { ToolSet } from '../tools/toolSet.ts';
 import { toolKey, type History } from './history.ts';
 
-/** The ends that close all open spans, newest first, for they may be inside one another. */
-export function closeSpans(log: Log, errorClass: ErrorClass, message: string): Draft[] {
-  const error: TraceError = { class: errorClass, message };
+/** The ends that close all open spans, newest first, for they may be inside one another. `cut`: they go on in a fork's parent. */
+export function closeSpans(log: Log, why: TraceError | 'cut'): Draft[] {
   return log.openSpans.toReversed().map((start): Draft => ({
-    kind: END_OF[start.kind], agent: start.agent, span: start.seq, data: endData(start.kind, error),
+    kind: END_OF[start.kind], agent: start.agent, span: start.seq, data: why === 'cut' ? cutData(start.kind) : endData(start.kind, why),
   }) as Draft); // kind and data go together by `endData`
 }
 
@@ -22,6 +21,18 @@ function endData(kind: StartKind, error: TraceError): EventData[(typeof END_OF)[
       return { status: 'error', error };
     case 'world.open':
       return { error };
+  }
+}
+
+function cutData(kind: StartKind): EventData[(typeof END_OF)[StartKind]] {
+  switch (kind) {
+    case 'model.start':
+      return { status: 'cut', trainable: false, why_not: 'the fork was cut in this call', source: 'live' };
+    case 'tool.start':
+      return { status: 'cut', source: 'live' };
+    case 'agent.start':
+    case 'world.open':
+      return { status: 'cut' };
   }
 }
 

@@ -6,6 +6,8 @@ import type { TaskRecord } from '../../trace/task.ts';
 import type { Effects } from '../act/recorded.ts';
 import type { Side, Subject } from './subject.ts';
 
+const NONE: readonly MatchedBreakpoint[] = [];
+
 /** What expressions may ask of beside the effect itself. */
 export interface Surroundings {
   readonly task: TaskRecord;
@@ -25,18 +27,14 @@ export class Breakpoints {
     this.#surroundings = surroundings;
   }
 
-  get any(): boolean {
-    return this.#set.any;
-  }
-
   /** Hits of breakpoints that stay are kept. Throws StudioError `usage` for an expression that is none. */
   set(breakpoints: readonly Breakpoint[]): void {
     this.#set.set(breakpoints);
   }
 
   /** Those that match here and have had enough hits, in order. Counts a hit of each that matches. */
-  matches(side: Side, subject: Subject): MatchedBreakpoint[] {
-    return this.#set.matches({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
+  matches(side: Side, subject: Subject): readonly MatchedBreakpoint[] {
+    return !this.#set.any ? NONE : this.#set.matches({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
   }
 
   /** Counts hits without holding: the effect is only recalled. */

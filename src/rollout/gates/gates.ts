@@ -1,6 +1,7 @@
 import { deferred, type Deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import type { MatchedBreakpoint } from '../../protocol/breakpointSet.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import type { OpenHold } from '../act/history.ts';
 import { MAX_BREAKPOINT_HOLDS, type HoldPermits } from '../job.ts';
@@ -24,12 +25,18 @@ export interface GateParts {
   readonly again?: OpenHold | undefined;
 }
 
+/** What came of a command: the seq of the event it wrote, and where a call that was stepped into waits for a debugger. */
+export interface Done {
+  readonly seq?: number;
+  readonly inspector?: string;
+}
+
 /** `permit`: it counts as one of the worker's breakpoint holds. */
 type Reason = HoldReason & { readonly permit?: boolean };
 
 interface Waiting {
   readonly by: By;
-  readonly done: Deferred<{ seq?: number }>;
+  readonly done: Deferred<Done>;
 }
 
 /** The two sides of every outside effect: where breakpoints are looked at and commands take effect. */
@@ -44,6 +51,8 @@ export class Gates {
   readonly #stepping = new Set<string>();
   readonly #injections: (Waiting & { readonly message: InjectedText })[] = [];
   #lost = false;
+  /** Tells whoever stepped into a call. */
+  #inspected: ((url: string | undefined) => void) | undefined;
 
   constructor(parts: GateParts) {
     this.#parts = parts;
@@ -76,14 +85,16 @@ export class Gates {
   /** Looks at what would hold here, and holds. undefined = go on at once. Rejects when the rollout is stopped. */
   pass(side: Side, subject: Subject, asSpan = subject.span): Promise<void> | undefined {
     const again = this.#again?.span === asSpan && this.#again.side === side;
-    if (!again && !this.#armed()) return undefined;
-    return this.#pass(side, subject, asSpan);
+    // Most gates match nothing: those are passed without waiting for anything, however many breakpoints there are.
+    const matched = this.#breakpoints.matches(side, subject);
+    if (!again && matched.length === 0 && !this.#armed()) return undefined;
+    return this.#pass(side, subject, asSpan, matched);
   }
 
   /** A recorded effect is passed: nothing holds, but hit counts go on, and a lost hold is taken up again. */
   passRecorded(subject: Subject): Promise<void> | undefined {
     this.#breakpoints.count('before', subject);
-    if (this.#again?.span === subject.span && this.#again.side === 'after') return this.#pass('after', subject, subject.span);
+    if (this.#again?.span === subject.span && this.#again.side === 'after') return this.#pass('after', subject, subject.span, this.#breakpoints.matches('after', subject));
     this.#breakpoints.count('after', subject);
     return undefined;
   }
@@ -97,14 +108,14 @@ export class Gates {
 
   // ---- commands: each gives the seq of the event it wrote, or throws StudioError `conflict`
 
-  hold(by: By): Promise<{ seq?: number }> {
+  hold(by: By): Promise<Done> {
     if (this.#parts.holds.current !== undefined) throw new StudioError('conflict', 'The rollout is held already.');
-    const done = deferred<{ seq?: number }>();
+    const done = deferred<Done>();
     this.#pause = [...(this.#pause ?? []), { by, done }];
     return done.promise;
   }
 
-  release(by: By): { seq?: number } {
+  release(by: By): Done {
     const hold = this.#parts.holds.current;
     if (hold === undefined) {
       if (this.#pause === undefined) throw notHeld();
@@ -116,32 +127,40 @@ export class Gates {
     return { seq: this.#parts.holds.release('continue', by) };
   }
 
-  step(by: By): { seq?: number } {
-    const hold = this.#held();
-    this.#mayGoOn(hold.reason);
-    this.#stepping.add(hold.subject.agent);
-    return { seq: this.#parts.holds.release('step', by) };
+  /** `inspect`: into the code of the held call; told once it waits for a debugger, or cannot. */
+  async step(by: By, inspect: boolean): Promise<Done> {
+    const { reason, subject, side } = this.#held();
+    this.#mayGoOn(reason);
+    this.#stepping.add(subject.agent);
+    const seq = this.#parts.holds.release('step', by);
+    if (!inspect || side === 'after' || subject.kind !== 'tool') return { seq };
+    this.#parts.touch(); // in a debugger anything can be changed
+    const inspector = await new Promise<string | undefined>((resolve) => {
+      subject.inspect = resolve;
+      this.#inspected = resolve;
+    });
+    return { seq, ...(inspector === undefined ? {} : { inspector }) };
   }
 
-  edit(args: Parameters<HeadEdits['edit']>[1], by: By): { seq?: number } {
+  edit(args: Parameters<HeadEdits['edit']>[1], by: By): Done {
     const seq = this.#parts.head.edit(this.#held(), args, by);
     this.#parts.touch();
     return { seq };
   }
 
-  inject(message: InjectedText, by: By): Promise<{ seq?: number }> {
+  inject(message: InjectedText, by: By): Promise<Done> {
     const hold = this.#parts.holds.current;
     if (hold !== undefined) {
       const seq = this.#parts.head.inject(hold.subject.agent, message, by);
       this.#parts.touch();
       return Promise.resolve({ seq });
     }
-    const done = deferred<{ seq?: number }>();
+    const done = deferred<Done>();
     this.#injections.push({ by, done, message });
     return done.promise;
   }
 
-  skip(result: Json, by: By): { seq?: number } {
+  skip(result: Json, by: By): Done {
     const hold = this.#held();
     if (hold.side !== 'before') throw new StudioError('conflict', 'The call was made already.', { mend: 'Edit its result instead.' });
     // The release goes first, then the message and the end.
@@ -151,13 +170,14 @@ export class Gates {
     return { seq: seq + drafts.length };
   }
 
-  answer(value: Json, by: By): { seq?: number } {
+  answer(value: Json, by: By): Done {
     if (this.#held().reason.why !== 'input') throw new StudioError('conflict', 'The rollout does not wait for an answer.', { mend: 'Release it, or skip the call with a result.' });
     return { seq: this.#parts.holds.release('continue', by, value) };
   }
 
   /** The rollout is over: commands that wait for a gate are refused. */
   end(): void {
+    this.#inspected?.(undefined);
     for (const waiting of [...(this.#pause ?? []), ...this.#injections]) {
       waiting.done.promise.catch(() => undefined); // the one who asked may have gone
       waiting.done.reject(new StudioError('conflict', 'The rollout ended before its next gate.'));
@@ -167,13 +187,13 @@ export class Gates {
   }
 
   #armed(): boolean {
-    return this.#pause !== undefined || this.#lost || this.#stepping.size > 0 || this.#breakpoints.any
+    return this.#pause !== undefined || this.#lost || this.#stepping.size > 0
       || this.#injections.length > 0 || this.#parts.holds.whenFree() !== undefined;
   }
 
-  async #pass(side: Side, subject: Subject, asSpan: number): Promise<void> {
+  async #pass(side: Side, subject: Subject, asSpan: number, found: readonly MatchedBreakpoint[]): Promise<void> {
     const { holds } = this.#parts;
-    const matched = this.#breakpoints.any ? await this.#matched(side, subject) : undefined;
+    const matched = found.length === 0 ? undefined : await this.#matched(subject, found);
     for (let busy = holds.whenFree(); busy !== undefined; busy = holds.whenFree()) await busy;
     this.#inject(subject.agent);
     const again = this.#again?.span === asSpan && this.#again.side === side ? this.#again : undefined;
@@ -219,11 +239,11 @@ export class Gates {
   }
 
   /** Writes log points; gives the reason when a breakpoint holds here. */
-  async #matched(side: Side, subject: Subject): Promise<Reason | undefined> {
+  async #matched(subject: Subject, found: readonly MatchedBreakpoint[]): Promise<Reason | undefined> {
     const { log, permits } = this.#parts;
     const agent = subject.agent === '' ? undefined : subject.agent;
     const tell = (text: string): number => log.append([{ kind: 'log', agent, span: subject.span, data: { stream: 'out', text } }]);
-    for (const { breakpoint, text } of this.#breakpoints.matches(side, subject)) {
+    for (const { breakpoint, text } of found) {
       if (text !== undefined) {
         tell(text);
       } else if (breakpoint.once !== true || (await this.#claims(breakpoint.id))) {

@@ -18,6 +18,8 @@ export interface Subject<K extends EffectKind = EffectKind> {
   end?: { readonly seq: number; readonly data: Effects[K]['end']; message: LoggedMessage | undefined };
   /** Of a model call: whether it is the first to see this message, which may therefore still be edited here. */
   readonly isNew?: (m: number) => boolean;
+  /** Somebody steps into its code, and waits to hear where a debugger finds it; undefined: nowhere. */
+  inspect?: (url: string | undefined) => void;
   /** What the world changed through it. */
   changes?: readonly Change[];
 }

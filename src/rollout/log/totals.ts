@@ -1,6 +1,6 @@
 import type { SubmittedModel } from '../../config/submission.ts';
 import type { TraceEvent, Totals } from '../../trace/schema.ts';
-import { lostWithWorker } from '../act/recorded.ts';
+import { isLost } from '../act/recorded.ts';
 
 /** What a rollout's own events add up to: of a fork without its prefix, and each step once however often it was tried. */
 export class TotalsCounter {
@@ -38,7 +38,7 @@ export class TotalsCounter {
         return;
       }
       case 'tool.end':
-        if (!lostWithWorker(event.data.error)) this.#calls++;
+        if (!isLost(event.data)) this.#calls++;
         return;
       case 'release':
         this.#heldMs += event.data.held_ms;

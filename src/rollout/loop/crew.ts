@@ -66,7 +66,7 @@ export function makeAgent(parts: CrewParts): Agent {
     agent, log, limits, model, told: tools.told,
     context: makeContext(agent.name),
     tools: new ToolCaller({
-      act, log, gates, edits: history.edits, stop, time, sha256, rolloutSeed: seed, toolSeconds: agent.limits.tool_seconds, careful: job.how === 'resumed',
+      act, log, gates, edits: history.edits, stop, time, watch, sha256, rolloutSeed: seed, toolSeconds: agent.limits.tool_seconds, careful: job.how === 'resumed',
     }, agent.name, tools),
     user: world?.user === undefined ? undefined : makeUser(parts, shared, world.user, makeContext, makeTokens()),
     step: () => steps,

@@ -52,7 +52,7 @@ export class Stopwatch {
 }
 
 /** Counts milliseconds except while paused; pauses nest. */
-class Counter {
+export class Counter {
   #sum: number;
   #since: number;
   #pauses = 0;

@@ -9,8 +9,9 @@ import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { Subject } from '../gates/subject.ts';
 import type { Log } from '../log/log.ts';
+import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { Sha256 } from '../log/messages.ts';
-import type { ToolOutcome, ToolSpec } from '../ports.ts';
+import type { CallInspection, ToolOutcome, ToolSpec } from '../ports.ts';
 import { settledWithin, type Stop } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import type { WorldCall } from '../world.ts';
@@ -22,6 +23,8 @@ export type ToolCallPart = Extract<Part, { type: 'tool_call' }>;
 
 /** How long an interrupted tool may take to end before its call is closed without it. */
 const GRACE_MS = 1_000;
+/** While the clock stands still, a limit looks again after so long at the earliest. */
+const STILL_MS = 100;
 /** Characters of a whole output that its reference shows. */
 const HEAD = 1_024;
 
@@ -32,6 +35,7 @@ export interface ToolCallerParts {
   readonly edits: Edits;
   readonly stop: Stop;
   readonly time: Time;
+  readonly watch: Stopwatch;
   readonly sha256: Sha256;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
@@ -52,9 +56,12 @@ export class ToolCaller {
   readonly #parts: ToolCallerParts;
   readonly #agent: string;
   readonly #tools: ToolSet;
+  /** Stands still while the code of a call is debugged: the others may share its thread. */
+  readonly #clock: Counter;
 
   constructor(parts: ToolCallerParts, agent: string, tools: ToolSet) {
     this.#parts = parts;
+    this.#clock = new Counter(parts.time.monotonic(), 0);
     this.#agent = agent;
     this.#tools = tools;
   }
@@ -108,19 +115,20 @@ export class ToolCaller {
 
   async #perform(asked: EventData['tool.start'], subject: Subject<'tool'>, seed: number, outcome: Gave): Promise<Outcome<'tool'>> {
     const { stop, time, log } = this.#parts;
-    const began = time.monotonic();
+    const now = (): number => this.#clock.value(time.monotonic());
+    const began = now();
     const prints = new ToolLog(log, this.#agent, subject.span);
     try {
       stop.check();
       const gave = await this.#make(this.#checked(asked), asked, subject, seed, prints);
       outcome.value = gave;
       prints.end();
-      return this.#given(asked, gave, roundMs(time.monotonic() - began));
+      return this.#given(asked, gave, roundMs(now() - began));
     } catch (thrown) {
       const error = this.#classed(thrown);
       if (error.class === 'infrastructure') stop.stop(error); // the try is over, and so are the calls beside this one
       prints.end();
-      return failed(asked, error, roundMs(time.monotonic() - began));
+      return failed(asked, error, roundMs(now() - began));
     }
   }
 
@@ -148,11 +156,12 @@ export class ToolCaller {
     const { stop, time, log, toolSeconds } = this.#parts;
     const seconds = spec.timeoutSeconds ?? toolSeconds;
     const { stop: own, release } = stop.child();
-    const limit = new Patience(seconds * 1000, time, () => own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)));
+    const limit = new Patience(seconds * 1000, time, this.#clock, () => own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)));
     const call = { id: asked.call, name: spec.name, arguments: argumentsOf(asked.arguments) };
+    const inspect = this.#inspection(subject);
     try {
       const running = host.call(call, {
-        signal: own.signal, seed,
+        signal: own.signal, seed, ...(inspect === undefined ? {} : { inspect }),
         onLog: (stream, text) => prints.add(stream, text),
         onProgress: () => limit.renew(),
       });
@@ -165,8 +174,30 @@ export class ToolCaller {
       }
     } finally {
       limit.end();
+      inspect?.closed();
+      subject.inspect?.(undefined);
       release();
     }
+  }
+
+  /** While somebody debugs the code of a call, all clocks of the rollout stand still. */
+  #inspection({ inspect }: Subject<'tool'>): CallInspection | undefined {
+    if (inspect === undefined) return undefined;
+    const { watch, time } = this.#parts;
+    let open = false;
+    const set = (on: boolean): void => {
+      if (open === on) return;
+      open = on;
+      watch.held(on);
+      this.#clock.pause(on, time.monotonic());
+    };
+    return {
+      opened: (url) => {
+        set(true);
+        inspect(url);
+      },
+      closed: () => set(false),
+    };
   }
 
   /** The answer of a person. Throws class `timeout` when nobody answers in time. */
@@ -209,30 +240,36 @@ interface Gave {
 class Patience {
   readonly #ms: number;
   readonly #time: Time;
+  readonly #clock: Counter;
   readonly #over: () => void;
   #since: number;
   #cancel: () => void;
 
-  constructor(ms: number, time: Time, over: () => void) {
+  constructor(ms: number, time: Time, clock: Counter, over: () => void) {
     this.#ms = ms;
     this.#time = time;
+    this.#clock = clock;
     this.#over = over;
-    this.#since = time.monotonic();
+    this.#since = this.#now();
     this.#cancel = this.#arm(ms);
   }
 
   renew(): void {
-    this.#since = this.#time.monotonic();
+    this.#since = this.#now();
   }
 
   end(): void {
     this.#cancel();
   }
 
+  #now(): number {
+    return this.#clock.value(this.#time.monotonic());
+  }
+
   #arm(ms: number): () => void {
     return this.#time.timer(ms, () => {
-      const left = this.#ms - (this.#time.monotonic() - this.#since);
-      if (left > 0) this.#cancel = this.#arm(Math.max(1, left));
+      const left = this.#ms - (this.#now() - this.#since);
+      if (left > 0) this.#cancel = this.#arm(Math.max(this.#clock.running ? 1 : STILL_MS, left));
       else this.#over();
     });
   }

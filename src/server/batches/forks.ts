@@ -4,6 +4,7 @@
  */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import { productDifference, revisionDifferences } from '../../config/revisions.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { Fork } from '../../protocol/client.ts';
 import type { Lineage } from '../../protocol/worker.ts';
@@ -47,14 +48,21 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   const task = await store.task(parent.row.batch, parent.row.task_index);
   if (task === undefined) throw new StudioError('not_found', `The task of rollout ${request.rollout} is gone.`);
 
-  const values = request.secrets ?? (await secrets.get(parent.row.batch));
-  if ((await store.batch(request.batch)) === undefined) requireSecrets(submission, values, 'The values are kept until a batch ends only: send them with the fork.');
-  if (values !== undefined && Object.keys(values).length > 0) await secrets.put(request.batch, values);
+  // What the parent's batch still has goes on; what came with the fork counts first.
+  const known = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
+  const values = Object.fromEntries(submission.env.names.flatMap((name) => (Object.hasOwn(known, name) ? [[name, known[name] ?? '']] : [])));
+  if ((await store.batch(request.batch)) === undefined) requireSecrets(submission, values, 'Values are kept until a batch ends only: set them where the fork is asked for.');
+  if (Object.keys(values).length > 0) await secrets.put(request.batch, values);
+  const before = parentBatch.row.imported ? undefined : await submissions.get(parentBatch.spec.submission);
+  const differs = before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
   await store.createBatch({
     id: request.batch, name: `${submission.name}@${request.seq}`, submission: sha, attempts: request.attempts,
     order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
     debug: request.debug ?? false, imported: false, blobs,
-    parent: { rollout: request.rollout, seq: request.seq, lineage: lineageAt(parent, request.seq), edits: request.edit ?? [] },
+    parent: {
+      rollout: request.rollout, seq: request.seq, lineage: lineageAt(parent, request.seq), edits: request.edit ?? [],
+      ...(differs.length === 0 ? {} : { differs }),
+    },
   });
   if (request.breakpoints !== undefined) await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json); // without absent members
   await store.addTasks(request.batch, 0, [task]);

@@ -28,6 +28,8 @@ export interface SubscriptionContext {
 }
 
 const READ_BYTES = 256 * 1024;
+/** The first rows of a page wait for as little as shows them. */
+const FIRST_BYTES = 64 * 1024;
 /** Deltas for a client that does not keep up are left out: the end event brings all of it. */
 const DELTA_WAITING = 256 * 1024;
 
@@ -44,6 +46,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   #changed = true;
   #pumping = false;
   #closed = false;
+  #begun = false;
   /** `open` comes first, so that no delta is without its beginning. */
   #opened = false;
 
@@ -91,7 +94,8 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   async #run(): Promise<void> {
     while (this.#changed && !this.#closed && this.#flow.unseen < UNSEEN_BYTES) {
       this.#changed = false;
-      const chunk = await this.#reader.read(this.#cursor, READ_BYTES);
+      const chunk = await this.#reader.read(this.#cursor, this.#begun ? READ_BYTES : FIRST_BYTES);
+      this.#begun = true;
       // A close during the read: nothing of it is sent.
       if (this.#isClosed()) return;
       if (chunk.bodies.length > 0) {

@@ -80,7 +80,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
     case 'breakpoints': {
       const { breakpoints, of } = parse(verbArgs.breakpoints, given, 'args');
       return {
-        told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json },
+        told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, ...(of === undefined ? {} : { of }) },
         apply: async () => {
           const kept = of === undefined ? [] : breakpointsOf(await recordOf(services, batch)).filter(({ id }) => !id.startsWith(of));
           await store.setBreakpoints(batch, JSON.parse(JSON.stringify([...kept, ...breakpoints])) as Json); // without absent members

@@ -12,12 +12,13 @@ const stored = z.union([
 const CODES: ReadonlySet<string> = new Set<ErrorCode>(['usage', 'not_found', 'conflict', 'gone', 'unsupported', 'cancelled', 'unavailable', 'fenced']);
 
 /** Absent members are left out: they are none in JSON. */
-export function commandDone(reply: { seq?: number | undefined; text?: string | undefined; changed?: number | undefined }): Json {
+export function commandDone(reply: { [name in keyof CommandReply]?: CommandReply[name] | undefined }): Json {
   return {
     reply: {
       ...(reply.seq === undefined ? {} : { seq: reply.seq }),
       ...(reply.text === undefined ? {} : { text: reply.text }),
       ...(reply.changed === undefined ? {} : { changed: reply.changed }),
+      ...(reply.inspector === undefined ? {} : { inspector: reply.inspector }),
     },
   };
 }

@@ -12,6 +12,9 @@ import { StreamReader } from '../streamReader.ts';
 /** A page of events ends at whichever comes first. */
 const PAGE = { usual: 10_000, most: 50_000 };
 const PAGE_BYTES = 2 * 1024 * 1024;
+/** An event has about so many; who asks for a few does not wait for a page of them. */
+const EVENT_BYTES = 512;
+const LEAST_BYTES = 64 * 1024;
 const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
 
 export function rolloutRoutes(services: Services): Route[] {
@@ -36,13 +39,14 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   const after = wholeQuery(call, 'after', seqBounds) ?? 0;
   const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;
   if (after > last) throw new StudioError('gone', `Stream ${stream} has ${last} events; the cursor ${after} is past its end.`, { details: { last } });
-  const limit = limitQuery(call, PAGE.usual, PAGE.most);
+  const limit = Math.min(limitQuery(call, PAGE.usual, PAGE.most), until - after);
   const reader = new StreamReader(services.store, stream, lineage);
   const bodies: string[] = [];
   let cursor = after;
   let chars = 0;
   while (bodies.length < limit && chars < PAGE_BYTES) {
-    const chunk = await reader.read(cursor, PAGE_BYTES - chars, until);
+    const wanted = Math.max(LEAST_BYTES, (limit - bodies.length) * EVENT_BYTES);
+    const chunk = await reader.read(cursor, Math.min(PAGE_BYTES - chars, wanted), until);
     if (chunk.bodies.length === 0) break;
     for (const body of chunk.bodies.slice(0, limit - bodies.length)) bodies.push(body);
     cursor = chunk.last;

@@ -12,12 +12,15 @@ import { param, type Call } from '../http/call.ts';
 import type { Route } from '../http/router.ts';
 
 const HTML = 'text/html; charset=utf-8';
-/** Every file there is. */
+const SCRIPT = 'text/javascript; charset=utf-8';
+/** Every file there is, but for the parts of the program. */
 const MEDIA: Readonly<Record<string, string>> = {
-  'page.js': 'text/javascript; charset=utf-8',
+  'start.js': SCRIPT,
   'page.css': 'text/css; charset=utf-8',
   'codicon.ttf': 'font/ttf',
 };
+/** A part is named after what is in it: another one has another name. */
+const PART = /^[A-Za-z]+-[A-Z0-9]{8}\.js$/;
 
 /** `folder`: what the build made of `webview/`. */
 export function viewRoutes(folder: string): Route[] {
@@ -40,11 +43,11 @@ function redirect({ response }: Call): Promise<undefined> {
 }
 
 async function sendPage(folder: string, call: Call): Promise<undefined> {
-  await read(folder, 'page.js'); // without it the page would stay empty and say nothing
+  await read(folder, 'start.js'); // without it the page would stay empty and say nothing
   const sources = sourcesOf(call.request.headers.host ?? '');
   const html = pageHtml({
     title: 'Rollout Studio', sources,
-    script: { url: `${VIEW_PATH}page.js` }, style: { url: `${VIEW_PATH}page.css` },
+    script: { module: `${VIEW_PATH}start.js` }, style: { url: `${VIEW_PATH}page.css` },
     bodyAttributes: { 'data-host': 'browser' },
   });
   // Only a header can say who may frame a page.
@@ -54,9 +57,10 @@ async function sendPage(folder: string, call: Call): Promise<undefined> {
 
 async function sendFile(folder: string, call: Call): Promise<undefined> {
   const name = param(call, 'file');
-  const media = Object.hasOwn(MEDIA, name) ? MEDIA[name] : undefined;
+  const part = PART.test(name);
+  const media = part ? SCRIPT : Object.hasOwn(MEDIA, name) ? MEDIA[name] : undefined;
   if (media === undefined) throw new StudioError('not_found', `The viewer has no file “${name.slice(0, 100)}”.`);
-  send(call, media, await read(folder, name), {});
+  send(call, media, await read(folder, name), part ? { 'cache-control': 'max-age=31536000, immutable' } : {});
   return undefined;
 }
 

@@ -167,7 +167,7 @@ export class WorkerConnection {
 
   async #done(frame: Frame<'done'>): Promise<void> {
     try {
-      await this.#context.store.finishCommand(frame.command, frame.error === undefined ? commandDone({ seq: frame.seq }) : commandFailed(frame.error));
+      await this.#context.store.finishCommand(frame.command, frame.error === undefined ? commandDone({ seq: frame.seq, inspector: frame.inspector }) : commandFailed(frame.error));
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error; // its batch was removed: nobody waits
     }

@@ -124,6 +124,13 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
   await tx.update(BATCH, SAVED, rows);
 }
 
+/** Of a fork, what others are told of where it comes from. */
+export function parentOf({ parent }: NewBatch): Pick<BatchRow, 'parent'> {
+  if (parent === undefined) return {};
+  const { rollout, seq, differs } = parent;
+  return { parent: { rollout, seq, ...(differs === undefined ? {} : { differs: [...differs] }) } };
+}
+
 export function batchRow(batch: Batch): BatchRow {
   const { spec } = batch;
   return {
@@ -140,7 +147,7 @@ export function batchRow(batch: Batch): BatchRow {
     steps: batch.steps,
     input_tokens: batch.input_tokens,
     output_tokens: batch.output_tokens,
-    ...(spec.parent === undefined ? {} : { parent: { rollout: spec.parent.rollout, seq: spec.parent.seq } }),
+    ...parentOf(spec),
     imported: spec.imported,
     ...(batch.reason === null ? {} : { reason: batch.reason }),
     rev: batch.rev,

@@ -4,7 +4,7 @@ import { int, quote, text, unquote } from '../sql/row.ts';
 import { BATCH, CLAIM, LINEAGE } from '../sql/schema.ts';
 import type { Reader, Transaction } from '../sql/sql.ts';
 import type { BatchProgress, NewBatch } from '../store.ts';
-import { batchId, findBatch, lockBatch, noBatch, saveBatches, type Batch } from './batchState.ts';
+import { batchId, findBatch, lockBatch, noBatch, parentOf, saveBatches, type Batch } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { tellBatch } from './events.ts';
 import { endIfDone, Ledger } from './ledger.ts';
@@ -28,8 +28,7 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
   await addParents(tx, batch);
-  const parent = spec.parent === undefined ? {} : { parent: { rollout: spec.parent.rollout, seq: spec.parent.seq } };
-  await tellBatch(tx, batch, 'batch.start', { name: spec.name, submission: spec.submission, ...parent });
+  await tellBatch(tx, batch, 'batch.start', { name: spec.name, submission: spec.submission, ...parentOf(spec) });
   await saveBatches(tx, [batch]);
 }
 

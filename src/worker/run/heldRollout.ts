@@ -4,6 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import type { Grant } from '../../protocol/worker.ts';
+import type { Done } from '../../rollout/gates/gates.ts';
 import type { Slot } from '../../rollout/ports.ts';
 import { Spool } from '../spool/spool.ts';
 import type { Loss } from '../spool/spool.ts';
@@ -102,9 +103,10 @@ export class HeldRollout {
   }
 
   /** Resolves when what the command led to is stored. */
-  async command(command: Command): Promise<{ seq?: number }> {
+  async command(command: Command): Promise<Done> {
     const handle = await this.#ready.promise;
-    const done = await handle.command(command);
+    const mayInspect = command.verb !== 'step' || this.#parts.inspectable;
+    const done = await handle.command(mayInspect ? command : { ...command, args: {} });
     await this.#spool?.flushed();
     return done;
   }

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { verbArgs } from '../../protocol/commands.ts';
 import type { Grant, ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
+import type { Done } from '../../rollout/gates/gates.ts';
 import type { Welcome } from '../session/session.ts';
 import { HeldRollout } from './heldRollout.ts';
 import type { WorkerParts } from './parts.ts';
@@ -87,7 +88,7 @@ export class RolloutPool {
         return;
       case 'control':
         void this.#control(frame).then(
-          (seq) => this.#tell({ type: 'done', command: frame.command, ...(seq === undefined ? {} : { seq }) }),
+          (done) => this.#tell({ type: 'done', command: frame.command, ...done }),
           (error: unknown) => this.#tell({ type: 'done', command: frame.command, error: { code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) } }),
         );
         return;
@@ -136,37 +137,36 @@ export class RolloutPool {
     if (!this.#options.send(done)) this.#untold.push(done);
   }
 
-  /** Gives the seq at which it took effect, where there is one. */
-  async #control(control: Control): Promise<number | undefined> {
+  async #control(control: Control): Promise<Done> {
     switch (control.verb) {
       case 'drain':
         this.#options.onDrain();
-        return undefined;
+        return {};
       case 'watch': {
         const { on } = argsOf('watch', control.args);
         this.#each(control.rollout, (rollout) => rollout.watch(on));
-        return undefined;
+        return {};
       }
       case 'breakpoints': {
         const { breakpoints } = argsOf('breakpoints', control.args);
         this.#each(control.rollout, (rollout) => rollout.setBreakpoints(breakpoints));
-        return undefined;
+        return {};
       }
       case 'hold':
       case 'release':
         if (control.rollout !== undefined) break;
         this.#each(undefined, (rollout) => rollout.setPaused(control.verb === 'hold'));
-        return undefined;
+        return {};
       case 'cancel':
         if (control.rollout !== undefined) break;
         // One that ends by itself meanwhile needs no cancelling.
         await Promise.allSettled([...this.#rollouts.values()].map((rollout) => rollout.command(control)));
-        return undefined;
+        return {};
       default:
     }
     const rollout = this.#rollouts.get(control.rollout ?? '');
     if (rollout === undefined) throw new StudioError('not_found', 'The rollout does not run here any more.');
-    return (await rollout.command(control)).seq;
+    return rollout.command(control);
   }
 
   #each(only: string | undefined, apply: (rollout: HeldRollout) => void): void {

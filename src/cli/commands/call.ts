@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseReference, resolveRollout } from '../../client/reference.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import { durationText } from '../../trace/text/units.ts';
+import { changeText, errorText as traceErrorText, placeText, valueText } from '../../trace/text/values.ts';
+import { flag, oneWord, textOption, type Command } from '../command.ts';
+import type { Context } from '../context.ts';
+
+export const call: Command = {
+  name: 'call',
+  usage: 'ROLLOUT@SEQ [--arguments FILE] [--recorded-code] [--accept-irreversible]',
+  text: 'Makes a recorded tool call again, with the code as it is now, in the world as it was before the call. Nothing of it is recorded.',
+  options: {
+    arguments: { type: 'string', value: 'FILE', text: 'other arguments: a JSON file' },
+    'recorded-code': { type: 'boolean', text: 'with the code that was submitted' },
+    'accept-irreversible': { type: 'boolean', text: 'also when the tool may change something that cannot be undone' },
+    describe: { type: 'boolean', text: 'make no call: give the recorded one, the tool’s schema and what came before' },
+  },
+  async run(context, given) {
+    const reference = parseReference(oneWord(call, given));
+    if (reference.kind === 'batch' || reference.point.seq === undefined) throw new StudioError('usage', 'A call is named by the event it starts at.', { mend: 'Give ROLLOUT@SEQ or BATCH/TASK/ATTEMPT@SEQ; rollout tools BATCH --calls TOOL lists them.' });
+    const args = readArguments(context, textOption(given, 'arguments'));
+    const { api } = await context.connect();
+    const [{ readCall }, { callForm, rerun }] = await Promise.all([import('../../rerun/recordedCall.ts'), import('../../rerun/rerun.ts')]);
+    const recorded = await readCall(api, await resolveRollout(api, reference, context.signal), reference.point.seq, context.env, context.signal);
+    const options = { code: flag(given, 'recorded-code') ? 'recorded' : 'now', folder: context.cwd } as const;
+    const { submission, ...told } = recorded;
+    if (flag(given, 'describe')) {
+      const form = await callForm(api, recorded, options, context.signal);
+      const modules = { tools: submission.agent.tools.flatMap((entry) => (entry.kind === 'module' ? [entry.module] : [])), world: submission.world?.module };
+      context.printJson({ ...told, ...form, modules });
+      return 0;
+    }
+    const made = await rerun(api, recorded, { ...options, ...(args === undefined ? {} : { arguments: args }), acceptIrreversible: flag(given, 'accept-irreversible') }, context.signal);
+    if (context.json) {
+      context.printJson({ ...made, recorded: told });
+      return 0;
+    }
+    if (made.log !== '') context.tell(made.log.trimEnd());
+    for (const note of made.notes) context.tell(note);
+    for (const change of made.changes ?? []) context.print(`± ${changeText(change)}`);
+    context.print(made.error === undefined ? valueText(made.result ?? null, true) : [`✗ ${traceErrorText(made.error)}`, made.error.stack ?? placeText(made.error) ?? ''].join('\n').trimEnd());
+    const same = made.same === null ? 'other arguments than recorded' : made.same ? 'the same as recorded' : `recorded was: ${recorded.error === undefined ? valueText(recorded.result ?? null) : traceErrorText(recorded.error)}`;
+    context.tell(`${durationText(made.ms)}${recorded.ms === undefined ? '' : `, recorded ${durationText(recorded.ms)}`} · ${same}`);
+    return 0;
+  },
+};
+
+function readArguments(context: Context, file: string | undefined): Json | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return JSON.parse(readFileSync(path.resolve(context.cwd, file), 'utf8')) as Json;
+  } catch (error) {
+    throw new StudioError('config', `${file}: ${errorText(error)}.`, { mend: 'It holds the arguments as one JSON object.', cause: error });
+  }
+}

@@ -1,0 +1,101 @@
+/** What one submission would do otherwise than another: told before a fork goes on with something else, and kept in its record. */
+import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
+import { PRODUCT } from '../common/product.ts';
+import { modulesOf, type Submission, type SubmittedTools } from './submission.ts';
+
+/** Longer values are told as changed, not spelt out. */
+const LONGEST = 60;
+const MOST = 100;
+
+/**
+ * One line for each part of code or configuration that differs, e.g. `agent.model.name: small → large`; none: both do
+ * the same. Places of files, dataset and how a batch is run (attempts, order, limits on it) are no part of that.
+ */
+export function revisionDifferences(before: Submission, after: Submission): string[] {
+  const lines: string[] = [];
+  compare('agent', agentOf(before), agentOf(after), lines);
+  compareTools(before, after, lines);
+  compare('world', worldOf(before), worldOf(after), lines);
+  compare('scorer', scorerOf(before), scorerOf(after), lines);
+  compareCode(before, after, lines);
+  return lines.length <= MOST ? lines : [...lines.slice(0, MOST), `and ${lines.length - MOST} more`];
+}
+
+/** Whether something was submitted by another version of the product than this one, in words. */
+export function productDifference({ product }: Submission): string[] {
+  return product === PRODUCT ? [] : [`product: ${product} → ${PRODUCT}`];
+}
+
+type Plain = Record<string, unknown>;
+
+/** Without its tools, which are compared by name, and without where it stands on a disk. */
+function agentOf({ agent }: Submission): Plain {
+  return { ...without(agent, ['file', 'tools']), prompt: agent.prompt.text };
+}
+
+function worldOf({ world }: Submission): Plain | undefined {
+  if (world === undefined) return undefined;
+  return { ...without(world, ['file']), module: world.module.file };
+}
+
+function scorerOf({ scorer }: Submission): Plain {
+  return scorer.kind === 'module' ? { ...scorer, module: scorer.module.file } : scorer;
+}
+
+function without(value: object, keys: readonly string[]): Plain {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}
+
+function compareTools(before: Submission, after: Submission, lines: string[]): void {
+  const [old, now] = [before, after].map(({ agent }) => new Map(agent.tools.map((tools) => [toolsName(tools), tools]))) as [Map<string, SubmittedTools>, Map<string, SubmittedTools>];
+  for (const name of new Set([...old.keys(), ...now.keys()])) {
+    const [a, b] = [old.get(name), now.get(name)];
+    if (a === undefined || b === undefined) lines.push(`agent.tools: ${name} ${a === undefined ? 'added' : 'removed'}`);
+    else if (a.kind === 'mcp' && b.kind === 'mcp') compare(`agent.tools ${name}`, { ...a, position: undefined }, { ...b, position: undefined }, lines);
+  }
+}
+
+function toolsName(tools: SubmittedTools): string {
+  return tools.kind === 'module' ? tools.module.file : tools.name;
+}
+
+/** Modules of both, by file: a bundle holds all a module imports. One that only one of them has was told already. */
+function compareCode(before: Submission, after: Submission, lines: string[]): void {
+  const bundles = new Map(modulesOf(before).map((module) => [module.file, module.bundle]));
+  const told = new Set<string>();
+  for (const { file, bundle } of modulesOf(after)) {
+    const known = bundles.get(file);
+    if (known === undefined || known === bundle || told.has(file)) continue;
+    told.add(file);
+    lines.push(`code of ${file} changed`);
+  }
+}
+
+function compare(at: string, before: unknown, after: unknown, lines: string[]): void {
+  if (before === undefined && after === undefined) return;
+  if (isPlain(before) && isPlain(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) compare(`${at}.${key}`, before[key], after[key], lines);
+    return;
+  }
+  if (before === undefined) lines.push(`${at} added${shown(after, ': ')}`);
+  else if (after === undefined) lines.push(`${at} removed`);
+  else if (!isSameJson(before as Json, after as Json)) { // submissions are JSON
+    const [a, b] = [text(before), text(after)];
+    lines.push(a === undefined || b === undefined ? `${at} changed` : `${at}: ${a} → ${b}`);
+  }
+}
+
+function isPlain(value: unknown): value is Plain {
+  return value !== undefined && isJsonObject(value);
+}
+
+function shown(value: unknown, before: string): string {
+  const short = text(value);
+  return short === undefined ? '' : `${before}${short}`;
+}
+
+/** A value on one line; undefined where it is too long for one. */
+function text(value: unknown): string | undefined {
+  const all = typeof value === 'string' ? value : JSON.stringify(value);
+  return all.length > LONGEST || all.includes('\n') ? undefined : all;
+}

@@ -1,0 +1,50 @@
+/** The entries of an agent file that bring tools, and a world file's module, by their texts: for what is drawn beside them. */
+import { isJsonObject } from '../../common/json.ts';
+import { dirname, joinPath } from '../paths.ts';
+import { BUILTINS } from '../schema/toolEntry.ts';
+import { parseFile, type ParsedFile } from '../source/parse.ts';
+import { BUILTIN_TOOLS } from './builtinTools.ts';
+import { moduleTools, type ReadText } from './toolModules.ts';
+
+export interface ToolEntryInFile {
+  /** 1-based, where the entry begins. */
+  readonly line: number;
+  readonly column: number;
+  readonly endColumn: number;
+  /** Names of its tools; undefined for a server whose tools only it knows. */
+  readonly names: readonly string[] | undefined;
+}
+
+/** Of an agent file: each entry of `tools:`. An MCP server without a list tells none. */
+export async function agentToolEntries(path: string, text: string, readText: ReadText): Promise<ToolEntryInFile[]> {
+  const parsed = parseFile(path, text);
+  const entries = isJsonObject(parsed.value) ? parsed.value['tools'] : undefined;
+  if (!Array.isArray(entries)) return [];
+  return Promise.all(entries.map(async (entry: unknown, index) => ({ ...spotOf(parsed, ['tools', index]), names: await namesOf(entry, path, readText) })));
+}
+
+/** Of a world file: its module, with the tools of all that leads to. */
+export async function worldToolEntries(path: string, text: string, readText: ReadText): Promise<ToolEntryInFile[]> {
+  const parsed = parseFile(path, text);
+  const module = isJsonObject(parsed.value) ? parsed.value['module'] : undefined;
+  if (typeof module !== 'string') return [];
+  const tools = await moduleTools(joinPath(dirname(path), module), 'reached', readText);
+  return [{ ...spotOf(parsed, ['module']), names: (tools ?? []).map(({ name }) => name) }];
+}
+
+function spotOf(parsed: ParsedFile, at: readonly (string | number)[]): Omit<ToolEntryInFile, 'names'> {
+  const { line, column, endLine, endColumn } = parsed.valueRange(at);
+  return { line, column, endColumn: endLine === line ? endColumn : column };
+}
+
+async function namesOf(entry: unknown, agent: string, readText: ReadText): Promise<readonly string[] | undefined> {
+  if (!isJsonObject(entry)) return [];
+  if (typeof entry['module'] === 'string') return ((await moduleTools(joinPath(dirname(agent), entry['module']), 'exported', readText)) ?? []).map(({ name }) => name);
+  if (Array.isArray(entry['builtin'])) return BUILTINS.filter((name) => texts(entry['builtin']).includes(name)).flatMap((name) => BUILTIN_TOOLS[name]);
+  if (!isJsonObject(entry['mcp'])) return [];
+  return Array.isArray(entry['tools']) ? texts(entry['tools']) : undefined;
+}
+
+function texts(values: unknown): string[] {
+  return !Array.isArray(values) ? [] : values.filter((value): value is string => typeof value === 'string');
+}

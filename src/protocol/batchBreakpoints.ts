@@ -1,0 +1,28 @@
+/** The breakpoints of a batch, as its stream tells of them: each command replaces those of one client, or all. */
+import { z } from 'zod';
+import type { AnyEvent } from '../trace/model.ts';
+import { verbArgs, type Breakpoint } from './commands.ts';
+
+const told = verbArgs.breakpoints.extend({ of: z.string().optional() });
+
+export class BatchBreakpoints {
+  #all: readonly Breakpoint[] = [];
+
+  get all(): readonly Breakpoint[] {
+    return this.#all;
+  }
+
+  /** Takes new events of the batch's stream. Gives whether any of them was about breakpoints. */
+  add(events: readonly AnyEvent[]): boolean {
+    let any = false;
+    for (const event of events) {
+      if ('unknown' in event || event.kind !== 'control' || event.data.verb !== 'breakpoints') continue;
+      const args = told.safeParse(event.data.args);
+      if (!args.success) continue;
+      const { breakpoints, of } = args.data;
+      this.#all = [...(of === undefined ? [] : this.#all.filter(({ id }) => !id.startsWith(of))), ...breakpoints];
+      any = true;
+    }
+    return any;
+  }
+}

@@ -1,0 +1,67 @@
+/** What a fork is held against: the attempts at its task in its parent's batch, and which of them came the same way. */
+import { StudioError } from '../common/errors.ts';
+import { actionsOf, type Action } from '../trace/align/actions.ts';
+import { TrajectoryModel } from '../trace/model.ts';
+import { counting } from '../trace/outcome.ts';
+import { ratesFromHere, type ForkRates } from '../trace/statistics/fromHere.ts';
+import type { RolloutRow } from '../trace/summary.ts';
+import { readEvent } from '../trace/upgrades.ts';
+import type { Api } from './api.ts';
+import type { BatchRow } from './client.ts';
+
+/** Of a task with more attempts nobody reads all of them just to tell a rate. */
+const MOST_READ = 64;
+
+export interface ForkParent {
+  /** The attempts at the task, each by the rollout that counts. */
+  readonly rows: readonly RolloutRow[];
+  /** Those that did the same up to the cut, the parent included; undefined where there are too many to read. */
+  readonly siblings: readonly RolloutRow[] | undefined;
+}
+
+/** undefined where the parent is not at hand: in a saved page, or behind `rollout gc`. */
+export async function forkParent(api: Api, { rollout, seq }: { readonly rollout: string; readonly seq: number }, signal?: AbortSignal): Promise<ForkParent | undefined> {
+  try {
+    const { row } = await api.rollout(rollout, signal);
+    const all = await Array.fromAsync(api.allRollouts(row.batch, { task: row.task, all: 1 }, signal));
+    const rows = [...Map.groupBy(all, ({ attempt }) => attempt).values()].flatMap((tries) => counting(tries) ?? []);
+    return { rows, siblings: await siblingsOf(api, rollout, seq, rows, signal) };
+  } catch (error) {
+    if (StudioError.is(error, 'not_found')) return undefined;
+    throw error;
+  }
+}
+
+/** How a fork does beside its parent; undefined of a batch that is none, or whose parent is not at hand. `rows`: those of its attempts. */
+export async function forkRates(api: Api, batch: BatchRow, rows: Iterable<RolloutRow>, signal?: AbortSignal): Promise<ForkRates | undefined> {
+  if (batch.parent === undefined) return undefined;
+  const parent = await forkParent(api, batch.parent, signal);
+  return parent === undefined ? undefined : ratesFromHere({ seq: batch.parent.seq, fork: rows, parent: parent.rows, siblings: parent.siblings, attempts: batch.attempts });
+}
+
+async function siblingsOf(api: Api, parent: string, seq: number, rows: readonly RolloutRow[], signal: AbortSignal | undefined): Promise<RolloutRow[] | undefined> {
+  if (rows.length > MOST_READ) return undefined;
+  const prefix = await actions(api, parent, signal, { until: seq });
+  const siblings: RolloutRow[] = [];
+  for (const row of rows) {
+    if (row.rollout === parent || prefix.length === 0 || startsWith(await actions(api, row.rollout, signal, { most: prefix.length }), prefix)) siblings.push(row);
+  }
+  return siblings;
+}
+
+function startsWith(all: readonly Action[], prefix: readonly Action[]): boolean {
+  return prefix.every(({ key }, index) => all[index]?.key === key);
+}
+
+/** The actions of a rollout: of its events up to `until`, or at least the first `most`, read no further than that takes. */
+async function actions(api: Api, rollout: string, signal: AbortSignal | undefined, { until = Infinity, most = Infinity }: { until?: number; most?: number }): Promise<Action[]> {
+  const model = new TrajectoryModel();
+  let found: Action[] = [];
+  for await (const page of api.allEvents(rollout, signal)) {
+    model.push(page.filter((event) => event.seq <= until).map((event) => readEvent(event, { checked: true })));
+    found = actionsOf(model);
+    // The newest action may still change: its calls come behind it.
+    if (found.length > most || (page.at(-1)?.seq ?? 0) >= until) break;
+  }
+  return found;
+}

@@ -1,0 +1,15 @@
+/** How a subscription begins, known apart from all that follows: a page sends it before the rest of its program is there. */
+import { PROTOCOL } from './version.ts';
+
+export interface Opening {
+  /** Id of a rollout or a batch. */
+  readonly stream: string;
+  readonly after?: number;
+  readonly afterRev?: number;
+  readonly deltas?: boolean;
+}
+
+/** What a client says first on a connection, in order. */
+export function openingFrames({ stream, after = 0, afterRev = 0, deltas = false }: Opening): string[] {
+  return [{ type: 'hello', protocol: PROTOCOL }, { type: 'subscribe', sub: '1', stream, after, after_rev: afterRev, deltas }].map((frame) => JSON.stringify(frame));
+}
