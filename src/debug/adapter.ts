@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Emitter } from '../common/emitter.ts';
 import { StudioError, errorText } from '../common/errors.ts';
 import { readArguments } from './arguments.ts';
+import { debugCall, type ChildConfiguration, type ChildDebugger } from './childDebugger.ts';
 import { EXCEPTION_FILTERS } from './breakpoints/exceptions.ts';
 import { dataInfo, locations, setExceptions, setFunctions, setLines } from './breakpoints/requests.ts';
 import { customRequest, needLive } from './customRequest.ts';
@@ -13,19 +14,24 @@ import type { StopReason } from './debuggee.ts';
 import { cutOf } from './forking.ts';
 import { stopLabel } from './frames.ts';
 import { Inspection, type GivenFrame } from './inspection.ts';
-import { DebugSession, type DebugPorts } from './session.ts';
+import { DebugSession } from './session.ts';
+import type { DebugPorts, ForkMade, ForkWish } from './sessionPorts.ts';
 import { trajectoryOf } from './sources/frameSource.ts';
 
 const REASONS: Readonly<Record<StopReason, string>> = {
   entry: 'entry', step: 'step', breakpoint: 'breakpoint', exception: 'exception', pause: 'pause', goto: 'goto', input: 'pause', lost_server: 'pause', end: 'pause',
 };
 
+/** So long a client may take to start a child session. */
+const START_MS = 30_000;
 /** A list to choose from is not longer. */
 const MOST_TARGETS = 100;
 
 export interface AdapterOptions extends DebugPorts {
   /** Whether the client shows trajectories itself, as documents with URIs `rollout:…`; else it asks for their text. */
   readonly ownDocuments: boolean;
+  /** Absent: what the client's `startDebugging` starts. */
+  readonly children?: ChildDebugger;
 }
 
 export class RolloutDebugAdapter extends ProtocolSession {
@@ -40,15 +46,18 @@ export class RolloutDebugAdapter extends ProtocolSession {
   #inspection: Inspection | undefined;
   #session: DebugSession | undefined;
   #launched = false;
+  #children: ChildDebugger;
 
   constructor(options: AdapterOptions) {
     super();
     this.#options = options;
+    this.#children = options.children ?? { available: false, start: (configuration) => this.#startDebugging(configuration) };
     this.setDebuggerLinesStartAt1(true);
     this.setDebuggerColumnsStartAt1(true);
   }
 
-  protected override initializeRequest(response: DebugProtocol.InitializeResponse): void {
+  protected override initializeRequest(response: DebugProtocol.InitializeResponse, args: DebugProtocol.InitializeRequestArguments): void {
+    if (args.supportsStartDebuggingRequest === true && this.#options.children === undefined) this.#children = { ...this.#children, available: true };
     response.body = {
       supportsConfigurationDoneRequest: true, supportsFunctionBreakpoints: true, supportsConditionalBreakpoints: true, supportsHitConditionalBreakpoints: true,
       supportsLogPoints: true, supportsDataBreakpoints: true, supportsExceptionFilterOptions: true, exceptionBreakpointFilters: EXCEPTION_FILTERS, supportsExceptionInfoRequest: true,
@@ -182,7 +191,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   protected override stepInRequest(response: DebugProtocol.StepInResponse, args: DebugProtocol.StepInArguments): void {
-    this.#move(response, args.threadId, (rollout) => (args.targetId === undefined ? this.#need().step(rollout, 'into') : this.#need().goTo(rollout, args.targetId)));
+    this.#move(response, args.threadId, (rollout) => (args.targetId === undefined ? this.#need().step(rollout, 'into', this.#children.available) : this.#need().goTo(rollout, args.targetId)));
   }
 
   protected override stepOutRequest(response: DebugProtocol.StepOutResponse, args: DebugProtocol.StepOutArguments): void {
@@ -206,12 +215,12 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   protected override gotoRequest(response: DebugProtocol.GotoResponse, args: DebugProtocol.GotoArguments): void {
-    this.#move(response, args.threadId, (rollout) => this.#need().goTo(rollout, args.targetId));
+    this.#move(response, args.threadId, (rollout) => this.#need().goTo(rollout, args.targetId, true));
   }
 
   protected override restartFrameRequest(response: DebugProtocol.RestartFrameResponse, args: DebugProtocol.RestartFrameArguments): void {
     this.#answer(response, async () => {
-      await this.#fork(this.#look().frame(args.frameId), false);
+      await this.#fork(this.#look().frame(args.frameId), { acceptIrreversible: false, runs: {} });
     });
   }
 
@@ -230,7 +239,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   /**
-   * `fork {frameId, acceptIrreversible}`, `inject {role, text}`, `skip {result}`, `answer {value}`, `goTo {rollout, seq}`
+   * `fork {frameId, acceptIrreversible, file, agent, model, endpoint}`, `inject {role, text}`, `skip {result}`, `answer {value}`, `goTo {rollout, seq}`
    * and `text {rollout}`: what the protocol has no request for.
    */
   protected override customRequest(command: string, response: DebugProtocol.Response, args: unknown): void {
@@ -239,7 +248,10 @@ export class RolloutDebugAdapter extends ProtocolSession {
 
   async #custom(command: string, args: unknown): Promise<unknown> {
     const request = customRequest.parse({ ...(typeof args === 'object' ? args : {}), command });
-    if (request.command === 'fork') return { batch: await this.#fork(this.#look().frame(request.frameId), request.acceptIrreversible) };
+    if (request.command === 'fork') {
+      const { frameId, acceptIrreversible, file, agent, model, endpoint } = request;
+      return this.#fork(this.#look().frame(frameId), { acceptIrreversible, runs: { file, agent, model, endpoint } });
+    }
     const rollout = this.#rollout(request.rollout);
     const { live } = rollout.debuggee;
     switch (request.command) {
@@ -294,7 +306,17 @@ export class RolloutDebugAdapter extends ProtocolSession {
     session.onOutput.event(({ text, category, place }) => {
       this.sendEvent(new Event('output', { output: text, category, ...(place === undefined ? {} : { source: trajectoryOf(place.rollout, this.#referenceOf), line: place.rollout.document.lineOf(place.seq) }) }));
     });
+    session.onCall.event((call) => void debugCall(this.#children, call).then((problem) => {
+      if (problem !== undefined) this.sendEvent(new OutputEvent(`${problem}\n`, 'important'));
+    }));
     session.onEnd.event(() => this.sendEvent(new TerminatedEvent()));
+  }
+
+  /** Asks the client to start a child session. */
+  #startDebugging({ request, ...configuration }: ChildConfiguration): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.sendRequest('startDebugging', { request, configuration }, START_MS, (response) => { resolve(response.success); });
+    });
   }
 
   /** Answers, then moves: a client wants the answer before the stop it leads to. */
@@ -305,12 +327,12 @@ export class RolloutDebugAdapter extends ProtocolSession {
     Promise.resolve().then(() => move(rollout)).catch((error: unknown) => this.#tell(error));
   }
 
-  async #fork({ frame, rollout }: GivenFrame, acceptIrreversible: boolean): Promise<string> {
+  async #fork({ frame, rollout }: GivenFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
     const cut = cutOf(frame, rollout);
     if (cut === undefined) throw new StudioError('conflict', 'A rollout cannot be forked from here.', { mend: 'Choose the frame of a step or of a tool.' });
-    const batch = await this.#need().fork(rollout, cut, acceptIrreversible);
-    this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch }));
-    return batch;
+    const made = await this.#need().fork(rollout, cut, how);
+    this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: made.batch }));
+    return made;
   }
 
   /** Answers a request with what `make` gives or throws. `request`: it may be cancelled; `then`: what follows the answer. */
@@ -322,7 +344,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
       this.sendResponse(response);
       then?.();
     }, (error: unknown) => {
-      this.sendErrorResponse(response, own.signal.aborted ? { id: 2, format: 'cancelled' } : { id: 1, format: '{_text}', variables: { _text: errorText(error) }, showUser: true });
+      this.sendErrorResponse(response, own.signal.aborted ? { id: 2, format: 'cancelled' } : { id: 1, format: '{_text}', variables: { _text: errorText(error) }, showUser: !StudioError.is(error, 'gone') }); // an editor may still ask about where it stood before
     }).finally(() => {
       if (request !== undefined) this.#requests.delete(request.seq);
     });

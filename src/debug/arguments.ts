@@ -1,5 +1,6 @@
 /** What a debug session is started with (DESIGN section 9). */
 import { z } from 'zod';
+import { MOST_HELD } from '../client/launchHeld.ts';
 import { StudioError } from '../common/errors.ts';
 
 const common = {
@@ -10,7 +11,7 @@ const common = {
   target: z.string().optional(),
 };
 
-const live = z.object({ ...common, request: z.literal('launch'), mode: z.literal('live'), /** A batch file. */ batch: z.string().min(1), /** Default: the first. */ task: z.string().optional() });
+const live = z.object({ ...common, request: z.literal('launch'), mode: z.literal('live'), /** A batch file. */ batch: z.string().min(1), /** Default: the first. */ task: z.string().optional(), /** Default: 1. */ attempt: z.number().int().min(1).max(MOST_HELD).optional() });
 const replay = z.object({
   ...common, request: z.literal('launch'), mode: z.literal('replay'),
   rollout: z.string().optional(), batch: z.string().optional(), task: z.string().optional(), attempt: z.number().int().min(1).optional(),

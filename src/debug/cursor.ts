@@ -78,6 +78,13 @@ export class RolloutCursor {
     return found;
   }
 
+  /** What would stop a run at one event. */
+  at(seq: number, breakpoints: readonly Breakpoint[]): Run {
+    const set = new BreakpointSet();
+    set.set(breakpoints);
+    return { place: this.#placeOf(seq), matched: this.#matches(set, seq).filter(({ text }) => text === undefined) };
+  }
+
   async #forward(set: BreakpointSet, lines: LineStops, onLog: (text: string, place: Place) => void, signal: AbortSignal, until: number): Promise<Run> {
     // A hit condition counts from the beginning, wherever the cursor came from.
     for (let seq = set.counts ? 1 : this.#place.at + 1; seq <= until; seq++) {

@@ -9,8 +9,11 @@ const json = z.unknown() as unknown as z.ZodType<Json>;
 const rollout = z.string().optional();
 
 export const customRequest = z.discriminatedUnion('command', [
-  /** Restart Frame, with leave to make calls again that cannot be undone. */
-  z.object({ command: z.literal('fork'), frameId: z.number().int(), acceptIrreversible: z.boolean().default(false) }),
+  /** Restart Frame, with leave to make calls again that cannot be undone, and with other files, another agent or another model. */
+  z.object({
+    command: z.literal('fork'), frameId: z.number().int(), acceptIrreversible: z.boolean().default(false),
+    file: z.string().optional(), agent: z.string().optional(), model: z.string().optional(), endpoint: z.string().optional(),
+  }),
   /** A message into the context of the held agent. */
   z.object({ command: z.literal('inject'), rollout, role: z.enum(['user', 'system']).default('user'), text: z.string().min(1) }),
   /** Answers a held tool call without making it. */

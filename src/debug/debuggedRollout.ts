@@ -43,6 +43,13 @@ export class DebuggedRollout {
     return this.debuggee.head === undefined ? undefined : this.cursor?.place;
   }
 
+  /** The tool whose call it is held before. */
+  get heldCall(): string | undefined {
+    const { head, model } = this.debuggee;
+    const span = head?.side === 'before' ? model.span(head.place.seq) : undefined;
+    return span?.kind === 'tool' ? span.start.data.name : undefined;
+  }
+
   /** Whether the cursor is where the rollout itself is, not somewhere in its record. */
   get atHead(): boolean {
     const head = this.debuggee.head?.place;

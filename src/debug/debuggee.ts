@@ -1,7 +1,6 @@
 /** What is debugged: one rollout, recorded or running. The debug adapter knows no more of it than this. */
 import type { Listen } from '../common/emitter.ts';
 import type { ForkEdit } from '../config/submission.ts';
-import type { Breakpoint } from '../protocol/commands.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 import type { BlobRef, Part, Role } from '../trace/schema.ts';
 import type { Json } from '../common/json.ts';
@@ -35,19 +34,7 @@ export interface Debuggee {
   /** Something was recorded, or `head` changed. */
   readonly onChange: Listen<undefined>;
   readBlob(ref: BlobRef, signal?: AbortSignal): Promise<Uint8Array>;
-  /** Goes on from after an event as a batch of its own. Gives its id. */
-  fork(how: ForkHow, signal?: AbortSignal): Promise<string>;
   close(): Promise<void>;
-}
-
-export interface ForkHow {
-  /** The last shared event. */
-  readonly cut: number;
-  readonly edits: readonly ForkEdit[];
-  readonly attempts: number;
-  /** Calls behind the cut that cannot be undone may be made again. */
-  readonly acceptIrreversible: boolean;
-  readonly breakpoints: readonly Breakpoint[];
 }
 
 /** Commands to a rollout that runs or is held. Each rejects with the server's words when it cannot be done. */
@@ -56,12 +43,12 @@ export interface LiveControl {
   hold(): Promise<void>;
   /** `step`: to the next gate of the held agent. Resolves when the command was taken. */
   release(how: 'continue' | 'step'): Promise<void>;
+  /** A step into the code of the held call. Gives where it waits for a JavaScript debugger; undefined: it was a step like any other. */
+  stepInto(): Promise<string | undefined>;
   edit(edit: ForkEdit): Promise<void>;
   inject(message: { readonly role: Role; readonly parts: readonly Part[] }): Promise<void>;
   /** Answers a held tool call without making it. */
   skip(result: Json): Promise<void>;
   answer(value: Json): Promise<void>;
   cancel(): Promise<void>;
-  /** Replaces those breakpoints of its batch whose ids begin with `prefix`. */
-  setBreakpoints(prefix: string, breakpoints: readonly Breakpoint[]): Promise<void>;
 }

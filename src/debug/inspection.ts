@@ -35,10 +35,10 @@ export class Inspection {
     this.#frames = [];
   }
 
-  /** Throws `usage` for one from before the last stop. */
+  /** Throws `gone` for one from before the last stop. */
   frame(id: number): GivenFrame {
     const frame = this.#frames[id - 1];
-    if (frame === undefined) throw new StudioError('usage', 'This frame is from before the last step.');
+    if (frame === undefined) throw new StudioError('gone', 'This frame is from before the last step.');
     return frame;
   }
 

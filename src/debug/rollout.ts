@@ -3,13 +3,13 @@ import { Emitter } from '../common/emitter.ts';
 import { newId } from '../common/ids.ts';
 import type { Json } from '../common/json.ts';
 import type { Api, RolloutInfo } from '../protocol/api.ts';
-import type { Breakpoint, RolloutCommand } from '../protocol/commands.ts';
+import type { CommandReply, RolloutCommand } from '../protocol/commands.ts';
 import { follow, type OpenSocket } from '../protocol/follow.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import type { BlobRef, TraceEvent } from '../trace/schema.ts';
 import { Stops } from '../trace/stops.ts';
 import { readEvent } from '../trace/upgrades.ts';
-import type { Debuggee, ForkHow, Head, LiveControl, StopReason } from './debuggee.ts';
+import type { Debuggee, Head, LiveControl, StopReason } from './debuggee.ts';
 
 /** The way to a server. */
 export interface ServerLink {
@@ -103,7 +103,7 @@ class OpenedRollout implements Debuggee {
   }
 
   follow(): void {
-    this.#live = liveControl(this.#link.api, this.rollout, this.batch, this.#options.by);
+    this.#live = liveControl(this.#link.api, this.rollout, this.#options.by);
     const handlers = { events: (events: readonly TraceEvent[]): void => this.#push(events) };
     const reconnect = (signal: AbortSignal): Promise<void> => this.#link.reconnect(signal);
     this.#following = follow(this.#link.openSocket, { stream: this.rollout, after: this.model.last, reconnect }, handlers, this.#over.signal).catch((error: unknown) => {
@@ -115,16 +115,6 @@ class OpenedRollout implements Debuggee {
 
   readBlob(ref: BlobRef, signal?: AbortSignal): Promise<Uint8Array> {
     return this.#link.api.getBlob(ref.$blob, signal);
-  }
-
-  async fork({ cut, edits, attempts, acceptIrreversible, breakpoints }: ForkHow, signal?: AbortSignal): Promise<string> {
-    const { batch } = await this.#link.api.fork({
-      batch: newId('b'), rollout: this.rollout, seq: cut, attempts, by: this.#options.by, debug: true,
-      ...(edits.length === 0 ? {} : { edit: [...edits] }),
-      ...(breakpoints.length === 0 ? {} : { breakpoints: [...breakpoints] }),
-      ...(acceptIrreversible ? { accept_irreversible: true } : {}),
-    }, signal);
-    return batch;
   }
 
   async close(): Promise<void> {
@@ -140,20 +130,19 @@ class OpenedRollout implements Debuggee {
   }
 }
 
-function liveControl(api: Api, rollout: string, batch: string, by: string): LiveControl {
-  const command = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
-    await api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
+function liveControl(api: Api, rollout: string, by: string): LiveControl {
+  const command = (verb: RolloutCommand['verb'], args?: Json): Promise<CommandReply> => api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
+  const tell = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
+    await command(verb, args);
   };
   return {
-    hold: () => command('hold'),
-    release: (how) => command(how === 'step' ? 'step' : 'release'),
-    edit: ({ of, path, value }) => command('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }), // without absent members
-    inject: (message) => command('inject', { message: message as unknown as Json }), // parts are JSON
-    skip: (result) => command('skip', { result }),
-    answer: (value) => command('answer', { value }),
-    cancel: () => command('cancel', { reason: `Ended by ${by}.` }),
-    setBreakpoints: async (prefix: string, breakpoints: readonly Breakpoint[]) => {
-      await api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', by, args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix } });
-    },
+    hold: () => tell('hold'),
+    release: (how) => tell(how === 'step' ? 'step' : 'release'),
+    stepInto: async () => (await command('step', { inspect: true })).inspector,
+    edit: ({ of, path, value }) => tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }), // without absent members
+    inject: (message) => tell('inject', { message: message as unknown as Json }), // parts are JSON
+    skip: (result) => tell('skip', { result }),
+    answer: (value) => tell('answer', { value }),
+    cancel: () => tell('cancel', { reason: `Ended by ${by}.` }),
   };
 }

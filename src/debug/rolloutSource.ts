@@ -1,7 +1,10 @@
 /** Where the rollouts of a debug session come from: a server, and what was submitted to it. */
 import { batchId, resolveRollout } from '../client/reference.ts';
 import { StudioError } from '../common/errors.ts';
+import { newId } from '../common/ids.ts';
+import type { Json } from '../common/json.ts';
 import { submission as submissionSchema } from '../config/submission.ts';
+import type { Breakpoint } from '../protocol/commands.ts';
 import { follow } from '../protocol/follow.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { DebuggedRollout } from './debuggedRollout.ts';
@@ -15,6 +18,8 @@ interface Definition {
   readonly limits: Readonly<Record<string, number>>;
 }
 
+/** Who commands, for the record. */
+const BY = 'debugger';
 const UNKNOWN: Definition = { places: ToolPlaces.none(), limits: {} };
 
 export class RolloutSource {
@@ -31,14 +36,14 @@ export class RolloutSource {
 
   /** `following`: as it goes on; else as it is now. `onLost` hears why it cannot be followed any more. */
   async open(id: string, following: boolean, onLost: (error: unknown) => void, signal: AbortSignal): Promise<DebuggedRollout> {
-    const debuggee = await openRollout(this.#link, id, { follow: following, by: 'debugger', onLost }, signal);
+    const debuggee = await openRollout(this.#link, id, { follow: following, by: BY, onLost }, signal);
     const { places, limits } = await this.#definitionOf(debuggee, signal);
     return new DebuggedRollout(debuggee, places, limits);
   }
 
-  /** The rollout of a batch that has one. */
-  async onlyRollout(batch: string, signal: AbortSignal): Promise<string> {
-    const [row] = (await this.#link.api.rollouts(batch, { limit: 1 }, signal)).rollouts;
+  /** An attempt at the first task of a batch. */
+  async firstTask(batch: string, attempt: number, signal: AbortSignal): Promise<string> {
+    const row = (await this.#link.api.rollouts(batch, { limit: attempt }, signal)).rollouts.find((candidate) => candidate.attempt === attempt);
     if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no rollout.`, { mend: 'Look at the task: its dataset may be empty.' });
     return row.rollout;
   }
@@ -54,6 +59,11 @@ export class RolloutSource {
     const row = await this.#link.api.batch(batch, signal);
     if (row.state === 'ended') throw new StudioError('conflict', `Batch ${row.name} has ended: nothing in it can be held.`, { mend: 'Replay one of its rollouts.' });
     return batch;
+  }
+
+  /** Replaces those breakpoints of a batch whose ids begin with `prefix`. */
+  async setBreakpoints(batch: string, prefix: string, breakpoints: readonly Breakpoint[]): Promise<void> {
+    await this.#link.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', by: BY, args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix } }); // without absent members
   }
 
   /** Tells of every rollout of a batch that comes to hold, until `signal` aborts. Rejects when the batch cannot be followed. */

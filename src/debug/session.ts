@@ -2,6 +2,7 @@
  * A debug session apart from its protocol: the rollouts in it, their threads, what moves and what stops them.
  * One rollout: a thread for each of its agents. A whole batch: a thread for each rollout that is held.
  */
+import { differsText } from '../client/text/forkText.ts';
 import { abortable, deferred } from '../common/abort.ts';
 import { Emitter } from '../common/emitter.ts';
 import { StudioError, errorText } from '../common/errors.ts';
@@ -12,43 +13,19 @@ import { DEBUGGER as PREFIX, ENTRY } from '../protocol/entry.ts';
 import { BreakpointTable } from './breakpoints/breakpointTable.ts';
 import type { Step } from './cursor.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
-import type { StopReason } from './debuggee.ts';
-import type { ServerLink } from './rollout.ts';
+import type { LiveControl, StopReason } from './debuggee.ts';
 import { RolloutSource } from './rolloutSource.ts';
-
-/** What a session needs of the program it runs in. */
-export interface DebugPorts {
-  /** The server of a store, started where there is none. */
-  connect(store: string | undefined, signal: AbortSignal): Promise<ServerLink>;
-  /** Starts one attempt at one task of a batch file (the first without `task`), held at its first gate by the breakpoint `ENTRY`. Gives the batch. */
-  launch(what: { readonly file: string; readonly task: string | undefined; readonly store: string | undefined }, signal: AbortSignal): Promise<string>;
-  /** Where files are looked for that are no longer where they were. */
-  readonly folders: readonly string[];
-}
-
-
-export interface Stopped {
-  readonly thread: number;
-  readonly reason: StopReason;
-  readonly description: string | undefined;
-  /** The client's ids of the breakpoints that stopped it. */
-  readonly hit: readonly number[];
-}
-
-export interface ThreadInfo {
-  readonly id: number;
-  readonly rollout: DebuggedRollout;
-  /** Of a session on one rollout. */
-  readonly agent: string | undefined;
-  readonly name: string;
-}
+import type { DebugPorts, ForkMade, ForkWish, Stopped, ThreadInfo, Told, WaitingCall } from './sessionPorts.ts';
+import { endText, stopText } from './stopText.ts';
 
 export class DebugSession {
   readonly onStopped = new Emitter<Stopped>();
   /** It runs again, though nobody asked for it here. */
   readonly onContinued = new Emitter<{ readonly thread: number }>();
   readonly onThread = new Emitter<{ readonly reason: 'started' | 'exited'; readonly thread: number }>();
-  readonly onOutput = new Emitter<{ readonly text: string; readonly category: 'console' | 'stdout' | 'stderr' | 'important'; readonly place?: { readonly rollout: DebuggedRollout; readonly seq: number } }>();
+  readonly onOutput = new Emitter<Told>();
+  /** Somebody has stepped into the code of a call. */
+  readonly onCall = new Emitter<WaitingCall>();
   readonly onEnd = new Emitter<undefined>();
   readonly #ports: DebugPorts;
   readonly #args: DebugArguments;
@@ -59,6 +36,8 @@ export class DebugSession {
   #source: RolloutSource | undefined;
   #following: Promise<void> | undefined;
   #configured = false;
+  /** Of a session on a whole one. */
+  #batch: string | undefined;
   readonly breakpoints: BreakpointTable;
 
   constructor(ports: DebugPorts, args: DebugArguments) {
@@ -77,7 +56,8 @@ export class DebugSession {
   }
 
   get #prefix(): string {
-    return this.#args.request === 'attach' && this.#args.rollout !== undefined ? `${PREFIX}${this.#args.rollout}:` : PREFIX;
+    // Who attaches leaves alone what holds the first rollout of a batch until its debugger comes.
+    return this.#args.request === 'attach' ? `${PREFIX}${this.#args.rollout ?? 'batch'}:` : PREFIX;
   }
 
   /** Finds or starts what is to be debugged. Rejects with what is wrong, in words for people. */
@@ -87,10 +67,11 @@ export class DebugSession {
     const source = (this.#source = new RolloutSource(await this.#ports.connect(args.store, both), this.#ports.folders));
     if (args.request === 'attach') {
       if (args.batch === undefined) await this.#add(args.rollout ?? '', true, both);
-      else this.#following = source.followHeld(await source.runningBatch(args.batch, both), (id) => this.#addHeld(id), this.#over.signal).catch((error: unknown) => this.#tell(error));
+      else this.#following = source.followHeld((this.#batch = await source.runningBatch(args.batch, both)), (id) => this.#addHeld(id), this.#over.signal).catch((error: unknown) => this.#tell(error));
     } else if (args.mode === 'live') {
-      const batch = await this.#ports.launch({ file: args.batch, task: args.task, store: args.store }, both);
-      await this.#held(await this.#add(await source.onlyRollout(batch, both), true, both), both);
+      const attempt = args.attempt ?? 1;
+      const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
+      await this.#held(await this.#add(await source.firstTask(batch, attempt, both), true, both), both);
     } else {
       const rollout = await this.#add(args.rollout ?? (await source.attempt(args.batch ?? '', args.task ?? '', args.attempt ?? 1, both)), false, both);
       const seq = args.seq ?? (args.step === undefined ? undefined : rollout.debuggee.model.step(args.step)?.seq);
@@ -122,12 +103,12 @@ export class DebugSession {
   /** Sends the breakpoints to what runs. Call it after they changed. */
   async tellBreakpoints(): Promise<void> {
     if (!this.#configured) return;
-    const told = new Set<string>();
-    for (const { debuggee } of this.rollouts) {
-      if (debuggee.live === undefined || told.has(debuggee.batch)) continue;
-      told.add(debuggee.batch);
-      await debuggee.live.setBreakpoints(this.#prefix, this.#gatesFor(debuggee.task.id, debuggee.attempt));
-    }
+    if (this.#batch !== undefined) await this.#need().setBreakpoints(this.#batch, this.#prefix, this.breakpoints.gates);
+    else for (const { debuggee } of this.#live) await this.#need().setBreakpoints(debuggee.batch, this.#prefix, this.#gatesFor(debuggee.task.id, debuggee.attempt));
+  }
+
+  get #live(): DebuggedRollout[] {
+    return this.rollouts.filter(({ debuggee }) => debuggee.live !== undefined);
   }
 
   get threads(): ThreadInfo[] {
@@ -157,16 +138,24 @@ export class DebugSession {
 
   // ---- moves
 
-  /** A step: through the record, or at the head of a live one to its next gate. */
-  async step(rollout: DebuggedRollout, how: Step): Promise<void> {
+  /** A step: through the record, or at the head of a live one to its next gate. `intoCode`: a step into a call goes on in its code. */
+  async step(rollout: DebuggedRollout, how: Step, intoCode = false): Promise<void> {
     const { debuggee, cursor } = rollout;
     if (cursor === undefined) return;
     if (debuggee.live !== undefined && rollout.atHead) {
-      await debuggee.live.release('step');
+      const tool = how === 'into' && intoCode ? rollout.heldCall : undefined;
+      if (tool === undefined) await debuggee.live.release('step');
+      else await this.#stepIntoCode(rollout, debuggee.live, tool);
       return;
     }
     if (!cursor.step(how) && debuggee.head !== undefined) cursor.goto(debuggee.head.place);
     this.#stop(rollout, rollout.atHead ? (debuggee.head?.reason ?? 'step') : 'step', []);
+  }
+
+  async #stepIntoCode({ places }: DebuggedRollout, live: LiveControl, tool: string): Promise<void> {
+    const url = await live.stepInto();
+    if (url !== undefined) this.onCall.fire({ tool, url });
+    else if (places.ofTool(tool) !== undefined) this.onOutput.fire({ text: `The call of ${tool} was made without a stop in its code: tools can be debugged only where they run on this machine, for a store that is a folder.\n`, category: 'console' });
   }
 
   /** To where the last move came from. */
@@ -181,6 +170,8 @@ export class DebugSession {
       this.#run(rollout, 'forward');
     } else if (debuggee.live !== undefined) {
       await debuggee.live.release('continue');
+    } else if (this.ofBatch) {
+      this.#leave(rollout);
     } else {
       this.onEnd.fire(undefined);
     }
@@ -190,10 +181,12 @@ export class DebugSession {
     this.#run(rollout, 'backward');
   }
 
-  goTo(rollout: DebuggedRollout, seq: number): void {
+  /** `asked`: by who may think that the rollout itself goes there. */
+  goTo(rollout: DebuggedRollout, seq: number, asked = false): void {
     const place = rollout.cursor?.stops.placeOf(seq);
     if (place === undefined) throw new StudioError('usage', `There is no event ${seq} in this trajectory.`);
     rollout.cursor?.goto(place);
+    if (asked && rollout.debuggee.live !== undefined && !rollout.atHead) this.onOutput.fire({ text: 'You look at what is recorded; the rollout itself stays where it is held. Continue comes back to it, and Restart Frame forks it from here.\n', category: 'important' });
     this.#stop(rollout, 'goto', []);
   }
 
@@ -203,30 +196,26 @@ export class DebugSession {
     if (rollout.debuggee.live !== undefined && rollout.debuggee.head === undefined) await rollout.debuggee.live.hold();
   }
 
-  /** Forks a rollout and goes on with the fork, held at its first gate. Gives the fork's batch. */
-  async fork(rollout: DebuggedRollout, cut: number, acceptIrreversible: boolean): Promise<string> {
-    const { debuggee, pending } = rollout;
-    const batch = await debuggee.fork({ cut, edits: pending, attempts: 1, acceptIrreversible, breakpoints: [ENTRY, ...this.breakpoints.gates] }, this.#over.signal);
+  /** Forks a rollout and goes on with the fork, held at its first gate. */
+  async fork(rollout: DebuggedRollout, seq: number, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
+    const made = await this.#ports.fork({ ...how, rollout: rollout.debuggee.rollout, seq, edits: rollout.pending, store: this.#args.store }, this.#over.signal);
+    if (made.differs.length > 0) this.onOutput.fire({ text: `${differsText(made.differs)}\n`, category: 'important' });
     rollout.pending = [];
-    const fork = await this.#need().onlyRollout(batch, this.#over.signal);
+    const fork = await this.#need().firstTask(made.batch, 1, this.#over.signal);
     await this.#remove(rollout);
-    this.#look(await this.#add(fork, true, this.#over.signal), undefined);
-    return batch;
+    const added = await this.#add(fork, true, this.#over.signal);
+    await this.#held(added, this.#over.signal);
+    await this.tellBreakpoints();
+    this.#look(added, undefined);
+    return made;
   }
 
-  /** `cancel`: what the session launched is cancelled; else what is held goes on, without this session's breakpoints. */
+  /** `cancel`: what the session launched is cancelled; else what is held stays so, and no more is held by this session's breakpoints. */
   async close(cancel: boolean): Promise<void> {
-    const failed: unknown[] = [];
-    for (const { debuggee } of this.rollouts) {
-      const { live } = debuggee;
-      if (live === undefined) continue;
-      try {
-        if (cancel) await live.cancel();
-        else await live.setBreakpoints(this.#prefix, []);
-      } catch (error) {
-        failed.push(error); // it ended in this moment, or its server is gone
-      }
-    }
+    const leave = (batch: string): Promise<void> => this.#need().setBreakpoints(batch, this.#prefix, []);
+    const left = cancel ? this.#live.map(async ({ debuggee }) => debuggee.live?.cancel()) : this.#batch === undefined ? this.#live.map(({ debuggee }) => leave(debuggee.batch)) : [leave(this.#batch)];
+    // It ended in this moment, or its server is gone.
+    const failed = (await Promise.allSettled(left)).flatMap((one) => (one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : []));
     this.#over.abort();
     for (const rollout of this.rollouts) await this.#remove(rollout);
     await this.#following;
@@ -255,21 +244,32 @@ export class DebugSession {
     }
     rollout.running?.abort();
     rollout.cursor?.goto(head.place);
-    if (head.reason === 'end') this.#tellEnd(rollout);
+    const ended = head.reason === 'end' ? endText(rollout) : undefined;
+    if (ended !== undefined) this.onOutput.fire({ text: `${ended}\n`, category: 'important' });
+    if (head.reason === 'end' && this.#stoppedAtScore(rollout)) return;
     if (head.reason === 'end' && this.ofBatch) {
-      this.onThread.fire({ reason: 'exited', thread: this.#threadOf(rollout) });
-      void this.#remove(rollout);
+      this.#leave(rollout);
       return;
     }
     const gates = head.breakpoint === undefined ? [] : [head.breakpoint];
     this.#stop(rollout, reason ?? (this.breakpoints.isException(gates) ? 'exception' : head.breakpoint === ENTRY.id ? 'entry' : head.reason), this.breakpoints.idsOf(gates, undefined));
   }
 
-  #tellEnd(rollout: DebuggedRollout): void {
-    const end = rollout.debuggee.model.end?.data;
-    if (end === undefined) return;
-    const verdict = end.passed === null ? 'unscored' : end.passed ? 'passed' : 'failed';
-    this.onOutput.fire({ text: `${rollout.title}: ${end.status}, ${verdict}${end.reward === null ? '' : `, reward ${end.reward}`}${end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`}\n`, category: 'important' });
+  /** A score has no gate: where a breakpoint is for it, the rollout that has just ended is shown there. */
+  #stoppedAtScore(rollout: DebuggedRollout): boolean {
+    const score = rollout.debuggee.model.scores.at(-1)?.seq;
+    const found = score === undefined ? undefined : rollout.cursor?.at(score, this.breakpoints.gates);
+    if (found === undefined || found.matched.length === 0) return false;
+    const gates = found.matched.map(({ breakpoint }) => breakpoint.id);
+    rollout.cursor?.goto(found.place);
+    this.#stop(rollout, this.breakpoints.isException(gates) ? 'exception' : 'breakpoint', this.breakpoints.idsOf(gates, undefined));
+    return true;
+  }
+
+  /** A rollout of a batch is over: so is its thread. */
+  #leave(rollout: DebuggedRollout): void {
+    this.onThread.fire({ reason: 'exited', thread: this.#threadOf(rollout) });
+    void this.#remove(rollout);
   }
 
   #run(rollout: DebuggedRollout, direction: 'forward' | 'backward'): void {
@@ -293,7 +293,7 @@ export class DebugSession {
   }
 
   #stop(rollout: DebuggedRollout, reason: StopReason, hit: readonly number[]): void {
-    this.onStopped.fire({ thread: this.#threadOf(rollout), reason, description: descriptionOf(rollout, reason), hit });
+    this.onStopped.fire({ thread: this.#threadOf(rollout), reason, description: stopText(rollout, reason), hit });
   }
 
   // ---- rollouts and threads
@@ -369,23 +369,4 @@ export class DebugSession {
 /** Agent instances, in order of their first event. */
 function agentsOf({ debuggee }: DebuggedRollout): string[] {
   return debuggee.model.agents.flatMap(({ path }) => (path === '' ? [] : [path]));
-}
-
-function descriptionOf(rollout: DebuggedRollout, reason: StopReason): string | undefined {
-  switch (reason) {
-    case 'end':
-      return rollout.debuggee.model.end === undefined ? 'The end of what was recorded' : 'The end of the trajectory';
-    case 'input':
-      return 'Waits for an answer';
-    case 'lost_server':
-      return 'Waits for its server';
-    case 'exception': {
-      const place = rollout.cursor?.place;
-      const end = place === undefined ? undefined : rollout.debuggee.model.span(place.seq)?.end?.data;
-      const error = end !== undefined && 'error' in end ? end.error : undefined;
-      return error === undefined ? undefined : `${error.class}: ${error.message}`;
-    }
-    default:
-      return undefined;
-  }
 }

@@ -1,10 +1,14 @@
 // The debug adapter on stdio: a recorded rollout forth and back, and a live one held, edited, forked.
+import type { DebugProtocol } from '@vscode/debugprotocol';
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import { until } from '../e2e/support/poll.ts';
 import { Bench } from '../support/cli.ts';
 import { DebugDialogue } from '../support/debugDialogue.ts';
+import { InspectorClient, sourceOf } from '../support/inspectorClient.ts';
 
 let bench: Bench;
 let recorded: string;
@@ -116,6 +120,16 @@ describe('a recorded rollout', () => {
     assert.deepEqual((await dap.go('continue')).top, 'renew_loan');
   });
 
+  it('is forked with another model, and what differs is told', async () => {
+    const dap = begin();
+    await dap.start('launch', { mode: 'replay', rollout: recorded, step: 2, store: bench.store });
+    const fork = await dap.forkWith({ endpoint: 'demo:?latency_ms=1' });
+    assert.deepEqual([fork.reason, fork.top], ['entry', 'step 2 · demo']);
+    assert.match(dap.output.join(''), /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: .* → \["demo:\?latency_ms=1"\]/);
+    await dap.go('continue');
+    assert.match(dap.output.join(''), /done/);
+  });
+
   it('tells what is wrong with a configuration', async () => {
     const dap = begin();
     await assert.rejects(dap.start('launch', { mode: 'replay', store: bench.store }), /A replay needs a rollout.*"task"/);
@@ -171,6 +185,45 @@ describe('a live rollout', () => {
     assert.ok(['cancelled', 'done'].includes(row.progress.status ?? ''), 'it does not stay behind, held');
   });
 
+  it('is stepped into the code of a call, in the user’s file, and comes back behind it', async () => {
+    const dap = begin();
+    await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store }, { functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }] });
+    const { child, stopped } = await dap.stepIntoCode();
+    assert.deepEqual([child.request, child.configuration['type'], child.configuration['name']], ['attach', 'pwa-node', 'renew_loan']);
+    const client = await InspectorClient.attach(String(child.configuration['websocketAddress']));
+    assert.equal(await sourceOf(await client.paused()), `${loans()}:20`);
+    await client.post('Debugger.stepInto');
+    assert.match(await sourceOf(await client.paused()), /desk\.ts:\d+$/);
+    await client.post('Debugger.resume');
+    assert.deepEqual([(await stopped).reason, (await stopped).top], ['step', 'renew_loan']);
+    await client.closed;
+    assert.match((await dap.scopes())['Result']?.[0] ?? '', /2026-04-03/);
+    await dap.go('continue');
+    assert.match(dap.output.join(''), /renew-one · attempt 1: done, passed, reward 1/);
+  });
+
+  it('stops where it scored less, and shows the verdict there', async () => {
+    const dap = begin();
+    await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store }, { functions: [{ name: 'renew_loan' }], exceptions: [{ filterId: 'reward', condition: '1' }] });
+    await dap.edit('Arguments', 'loan_id', '"L-3002"');
+    const scored = await dap.go('continue');
+    assert.equal(scored.reason, 'exception');
+    assert.equal(await dap.evaluate('reward'), '0');
+    const end = await dap.go('continue');
+    assert.equal(end.reason, 'pause', 'then the end');
+  });
+
+  it('is the attempt that was asked for, and alone', async () => {
+    const dap = begin();
+    const entry = await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', attempt: 3, stopOnEntry: true, store: bench.store });
+    assert.equal(entry.top, 'step 1 · demo');
+    assert.match(dap.frames.at(-1)?.name ?? '', /attempt 3$/);
+    const rollout = /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
+    const { rollout: row } = await bench.json<{ rollout: RolloutRow }>(['show', rollout]);
+    const others = (await rowsOf(row.batch)).filter(({ attempt }) => attempt !== 3);
+    assert.deepEqual(others.map(({ state, progress }) => [state, progress.status]), [['ended', 'cancelled'], ['ended', 'cancelled']], 'those before it do nothing');
+  });
+
   it('of a batch: the first that matches is held, the others run on; attached to, it is a thread', async () => {
     const { batch } = await bench.json<{ batch: string }>(['run', 'batches/desk.batch.yaml', '--attempts', '2', '--hold', '--detach'], { cwd: bench.path('desk') });
     const dap = begin();
@@ -178,6 +231,37 @@ describe('a live rollout', () => {
     assert.match(where.top, /^step 1/);
     const { threads } = (await dap.client.threadsRequest()).body;
     assert.equal(threads.length, 1, 'exactly one is held');
+    await dap.close();
+  });
+
+  it('of a batch: each that comes to hold is a thread, goes on alone, and leaves with its end', async () => {
+    await bench.run(['init', bench.path('slow')]);
+    const agent = path.join(bench.path('slow'), 'agents', 'desk.agent.yaml');
+    await writeFile(agent, (await readFile(agent, 'utf8')).replace(/endpoint: .*/, "endpoint: 'demo:?latency_ms=2500&slots=16'")); // an adapter takes its time to attach
+    const { batch } = await bench.json<{ batch: string }>(['run', 'batches/desk.batch.yaml', '--attempts', '1', '--limit', '3', '--hold', '--detach'], { cwd: bench.path('slow') });
+    const dap = begin();
+    const known = new Set<number>();
+    let exited = 0;
+    dap.client.on('thread', ({ body }: DebugProtocol.ThreadEvent) => {
+      if (body.reason === 'started') known.add(body.threadId);
+      else exited += 1;
+    });
+    const stopped: number[] = [];
+    dap.client.on('stopped', ({ body }: DebugProtocol.StoppedEvent) => stopped.push(body.threadId ?? 0));
+    await dap.start('attach', { batch, store: bench.store, stopOnEntry: true }, { functions: [{ name: 'model', condition: 'step > 1' }] });
+    await until(() => known.size === 3, 60_000, 'three threads');
+    const names = (await dap.client.threadsRequest()).body.threads.map(({ name }) => name);
+    assert.deepEqual([names.length, new Set(names).size], [3, 3], names.join(', '));
+    await until(() => new Set(stopped).size === 3, 60_000, 'each of them stopped');
+    const [first = 0, second = 0] = known;
+    const before = stopped.filter((id) => id === second).length;
+    await dap.client.continueRequest({ threadId: first });
+    await until(() => stopped.filter((id) => id === first).length === 2, 60_000, 'the first goes on to its next step');
+    assert.equal(stopped.filter((id) => id === second).length, before, 'alone');
+    await dap.set({ functions: [] });
+    for (const threadId of known) await dap.client.continueRequest({ threadId });
+    await until(() => exited === 3, 60_000, 'their ends');
+    assert.deepEqual((await dap.client.threadsRequest()).body.threads, []);
     await dap.close();
   });
 });

@@ -2,6 +2,8 @@
 import { DebugClient } from '@vscode/debugadapter-testsupport';
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import path from 'node:path';
+import type { Writable } from 'node:stream';
+import { Emitter } from '../../src/common/emitter.ts';
 import type { Json } from '../../src/common/json.ts';
 
 const MAIN = path.join(import.meta.dirname, 'dapMain.mjs');
@@ -11,6 +13,12 @@ export interface Setup {
   readonly functions?: DebugProtocol.FunctionBreakpoint[];
   readonly lines?: { readonly file: string; readonly breakpoints: DebugProtocol.SourceBreakpoint[] };
   readonly exceptions?: DebugProtocol.ExceptionFilterOptions[];
+}
+
+/** What an editor is asked to start. */
+export interface Child {
+  readonly request: string;
+  readonly configuration: Readonly<Record<string, unknown>>;
 }
 
 /** The top of the call stack when it stopped. */
@@ -25,6 +33,8 @@ export class DebugDialogue {
   readonly output: string[] = [];
   /** Told breakpoints, in the order they were set. */
   readonly breakpoints: DebugProtocol.Breakpoint[] = [];
+  /** Sessions that the adapter asked for. */
+  readonly onChild = new Emitter<Child>();
   #stopped: DebugProtocol.StoppedEvent['body'] | undefined;
   #frames: DebugProtocol.StackFrame[] = [];
   #closed = false;
@@ -32,13 +42,14 @@ export class DebugDialogue {
   constructor(cwd: string, env: NodeJS.ProcessEnv) {
     this.client = new DebugClient(process.execPath, MAIN, 'rollout', { cwd, env: { ...env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' } });
     this.client.defaultTimeout = PATIENCE_MS;
+    this.#answerReverse();
     this.client.on('output', (event: DebugProtocol.OutputEvent) => this.output.push(event.body.output));
   }
 
   /** Starts the adapter and the session, sets breakpoints, and waits until it stops. */
   async start(request: 'launch' | 'attach', args: Record<string, Json>, setup: Setup = {}): Promise<Where> {
     await this.client.start();
-    await this.client.initializeRequest();
+    await this.client.initializeRequest({ adapterID: 'rollout', linesStartAt1: true, columnsStartAt1: true, pathFormat: 'path', supportsStartDebuggingRequest: true });
     const ready = this.client.waitForEvent('initialized', PATIENCE_MS);
     const started = this.client.customRequest(request, args);
     await Promise.race([ready, started.then(() => ready)]); // what is wrong with the arguments comes as the answer
@@ -60,9 +71,26 @@ export class DebugDialogue {
     return this.#after(() => this.client.customRequest(request, { threadId: this.thread, ...more }));
   }
 
+  /** Steps into the code of a live call; gives what the editor was asked to start. `stopped`: when the call is over. */
+  async stepIntoCode(): Promise<{ readonly child: Child; readonly stopped: Promise<Where> }> {
+    const child = new Promise<Child>((resolve) => {
+      const listening = this.onChild.event((asked) => {
+        listening.dispose();
+        resolve(asked);
+      });
+    });
+    const stopped = this.go('stepIn');
+    return { child: await child, stopped };
+  }
+
   /** Forks at a frame of the call stack and goes on in the fork. */
   restart(frame = 0): Promise<Where> {
     return this.#after(() => this.client.customRequest('restartFrame', { frameId: this.frames[frame]?.id ?? 0 }));
+  }
+
+  /** The same with what the fork runs otherwise. */
+  forkWith(runs: Record<string, Json>, frame = 0): Promise<Where> {
+    return this.#after(() => this.client.customRequest('fork', { frameId: this.frames[frame]?.id ?? 0, ...runs }));
   }
 
   get thread(): number {
@@ -109,6 +137,22 @@ export class DebugDialogue {
     if (this.#closed) return;
     this.#closed = true;
     await this.client.stop(); // which says goodbye first
+  }
+
+  /** The client knows no requests of an adapter: each is told and answered. */
+  #answerReverse(): void {
+    const inner = this.client as unknown as { dispatch(body: string): void; readonly outputStream: Writable };
+    const dispatch = inner.dispatch.bind(inner);
+    inner.dispatch = (body) => {
+      const message = JSON.parse(body) as DebugProtocol.Request;
+      if (message.type !== 'request') {
+        dispatch(body);
+        return;
+      }
+      const answer = JSON.stringify({ type: 'response', seq: 0, request_seq: message.seq, command: message.command, success: true });
+      inner.outputStream.write(`Content-Length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`);
+      this.onChild.fire(message.arguments as Child);
+    };
   }
 
   async #after(act: () => Promise<unknown>): Promise<Where> {

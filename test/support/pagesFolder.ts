@@ -7,11 +7,16 @@ export const SCRIPT = "console.log('page </script><!-- ' + 1 < 2);\r\n//# source
 export const STYLE = '@font-face{font-family:codicon;src:url("./codicon.ttf?0abc") format("truetype")}.a:before{content:"</style>"}\n/*# sourceMappingURL=page.css.map */\n';
 export const FONT = Buffer.from([0, 1, 0, 0, 255]);
 
+/** A part of the program that `start.js` loads. */
+export const PART = 'show-A1B2C3D4.js';
+
 /** Makes `pages` below a folder and gives its path. `font`: a file. */
 export function pagesFolder(below: string, given: { style?: string; font?: string } = {}): string {
   const folder = path.join(below, 'pages');
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'page.js'), SCRIPT);
+  writeFileSync(path.join(folder, 'start.js'), SCRIPT);
+  writeFileSync(path.join(folder, PART), SCRIPT);
   writeFileSync(path.join(folder, 'page.css'), given.style ?? STYLE);
   writeFileSync(path.join(folder, 'codicon.ttf'), given.font === undefined ? FONT : readFileSync(given.font));
   writeFileSync(path.join(folder, 'page.js.map'), '{}');

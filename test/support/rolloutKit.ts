@@ -277,7 +277,7 @@ export interface Kit {
   /** The whole stream: what came before and what was written. */
   stream(): TraceEvent[];
   run(): Promise<TraceEvent[]>;
-  command(verb: string, args?: Json, command?: string): Promise<{ seq?: number }>;
+  command(verb: string, args?: Json, command?: string): ReturnType<Rollout['command']>;
 }
 
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LineCounter, isMap, isSeq, parseDocument, type Node } from 'yaml';
 import { modulesOf, type Submission, type SubmittedModule } from '../../config/submission.ts';
+import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
 import { candidatesOf } from '../../client/sourcePaths.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -63,10 +64,10 @@ export class ToolPlaces {
     };
     const names = await Promise.all(submission.agent.tools.map(async (entry) => {
       if (entry.kind === 'module') return namesOf(entry.module, 'exported');
-      return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [entry.name];
+      return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [...BUILTIN_TOOLS[entry.name]];
     }));
     if (submission.world !== undefined) await namesOf(submission.world.module, 'reached');
-    return new ToolPlaces(tools, await agentFile(locate(submission.agent.file), names, readText), locate);
+    return new ToolPlaces(tools, await agentFile(locate(submission.agent.file), asWritten(submission, names), readText), locate);
   }
 
   /** Names of the tools whose code is known. */
@@ -113,6 +114,18 @@ export class ToolPlaces {
     const [tool] = before;
     return tool === undefined ? undefined : { kind: 'tools', names: [tool.name], line: tool.line };
   }
+}
+
+/** Names by the entries of the agent's file: built-in tools of one list are several entries of a submission. */
+function asWritten({ agent }: Submission, names: readonly (readonly string[])[]): string[][] {
+  const written: string[][] = [];
+  for (const [index, { position }] of agent.tools.entries()) {
+    const before = agent.tools[index - 1]?.position;
+    const same = position !== undefined && before !== undefined && position.line === before.line && position.column === before.column;
+    if (same) written.at(-1)?.push(...(names[index] ?? []));
+    else written.push([...(names[index] ?? [])]);
+  }
+  return written;
 }
 
 async function agentFile(file: string | undefined, names: readonly (readonly string[])[], readText: ReadText): Promise<AgentFile | undefined> {

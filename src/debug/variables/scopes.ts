@@ -115,9 +115,8 @@ function rolloutScopes(context: ScopeContext): Scope[] {
 /** What the agent was told by the place, newest last. */
 function contextScope(agent: string, context: ScopeContext, expensive: boolean): Scope {
   const { model } = context.debuggee;
-  const entries = (): readonly MessageEntry[] => stateAt(model, context.place.at, agent).messages;
-  const count = entries().length;
-  return { name: 'Context', expensive, children: { indexed: count, list: ({ start, count: most }) => entries().slice(start, start + most).map((entry) => messageNode(entry, context)) } };
+  const entries = stateAt(model, context.place.at, agent).messages; // once: there may be ten thousands
+  return { name: 'Context', expensive, children: { indexed: entries.length, list: ({ start, count }) => entries.slice(start, start + count).map((entry) => messageNode(entry, context)) } };
 }
 
 function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope {

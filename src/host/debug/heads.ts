@@ -1,18 +1,15 @@
 /** One cursor, two heads: where the debugger stands, the page of the trajectory stands, and the other way round. */
 import * as vscode from 'vscode';
-import { z } from 'zod';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { Services } from '../services.ts';
+import type { Moved } from './sessionEvents.ts';
 import type { TrajectoryDocuments } from './trajectoryDocuments.ts';
-
-const moved = z.object({ rollout: z.string(), seq: z.number().int() });
-const forked = z.object({ batch: z.string() });
 
 export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, documents: TrajectoryDocuments): vscode.Disposable {
   /** By rollout: the session that debugs it, and where both heads stand. */
   const cursors = new Map<string, { readonly session: vscode.DebugSession; seq: number }>();
 
-  const follow = async (session: vscode.DebugSession, { rollout, seq }: z.infer<typeof moved>): Promise<void> => {
+  const follow = async (session: vscode.DebugSession, { rollout, seq }: Moved): Promise<void> => {
     const known = cursors.get(rollout);
     cursors.set(rollout, { session, seq });
     documents.refresh(rollout);
@@ -31,12 +28,16 @@ export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, d
     cursor.session.customRequest('goTo', { rollout: place.rollout, seq: place.seq }).then(undefined, (error: unknown) => log.debug(`The debugger did not follow the page: ${String(error)}`));
   };
 
+  const told = async (session: vscode.DebugSession, event: string, body: unknown): Promise<void> => {
+    const { forked, moved } = await import('./sessionEvents.ts');
+    if (event === 'rolloutPlace') await follow(session, moved.parse(body));
+    if (event === 'rolloutForked') log.info(`The debugger forked batch ${forked.parse(body).batch}`);
+  };
+
   const listening = pages.active.changed(pageMoved);
   return vscode.Disposable.from(
     vscode.debug.onDidReceiveDebugSessionCustomEvent(({ session, event, body }) => {
-      if (session.type !== DEBUG_TYPE) return;
-      if (event === 'rolloutPlace') void follow(session, moved.parse(body)).catch((error: unknown) => log.warn(`The page did not follow the debugger: ${String(error)}`));
-      if (event === 'rolloutForked') log.info(`The debugger forked batch ${forked.parse(body).batch}`);
+      if (session.type === DEBUG_TYPE) void told(session, event, body).catch((error: unknown) => log.warn(`The page did not follow the debugger: ${String(error)}`));
     }),
     vscode.debug.onDidTerminateDebugSession((session) => {
       for (const [rollout, cursor] of cursors) if (cursor.session === session) cursors.delete(rollout);

@@ -1,3 +1,4 @@
+import type { CallInspection } from '../../rollout/ports.ts';
 import type { Sinks } from './workerThread.ts';
 
 type Stream = 'out' | 'err';
@@ -32,7 +33,7 @@ export class LateLog {
   }
 
   /** Where a call's output goes; what waited goes first. */
-  sinks(context: { readonly signal: AbortSignal; onLog(stream: Stream, text: string): void; onProgress(): void }): Sinks {
+  sinks(context: { readonly signal: AbortSignal; onLog(stream: Stream, text: string): void; onProgress(): void; readonly inspect?: CallInspection }): Sinks {
     if (this.#waiting.length > 0) {
       for (const [stream, text] of this.#waiting) context.onLog(stream, text);
       this.#waiting = [];
@@ -43,6 +44,7 @@ export class LateLog {
       onLog: (stream, text) => { context.onLog(stream, text); },
       onProgress: () => { context.onProgress(); },
       onLate: this.tell,
+      inspect: context.inspect,
     };
   }
 

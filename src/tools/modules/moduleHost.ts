@@ -63,7 +63,8 @@ class ModuleHost implements ToolHost {
   }
 
   async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
-    if (!this.#session) return this.#pool.run(op, sinks, repeatable);
+    // A thread that stands in a debugger is no place for other calls.
+    if (!this.#session) return sinks.inspect === undefined ? this.#pool.run(op, sinks, repeatable) : this.#pool.runAlone(op, sinks);
     this.#thread ??= this.#pool.take(true, this.#closing.signal);
     return (await this.#thread).run(op, sinks);
   }

@@ -80,6 +80,16 @@ export class ModulePool {
     return job.answer.promise;
   }
 
+  /** Runs an operation on a new thread that ends with it. Throws as `run` does, and StudioError `config`. */
+  async runAlone(op: Operation, sinks: Sinks): Promise<Answer> {
+    const thread = await this.take(true, sinks.signal);
+    try {
+      return await thread.run(op, sinks);
+    } finally {
+      await this.give(thread, false);
+    }
+  }
+
   /** A thread for one session alone. `fresh`: one in which nothing ran before. Throws StudioError `config`, or Aborted. */
   take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
     return this.#sessions.take(fresh, signal);

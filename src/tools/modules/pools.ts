@@ -60,12 +60,15 @@ export class ModulePools {
 
   async #open(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
     const [code, map] = await Promise.all([readBlob(module.bundle), readBlob(module.map)]);
-    const file = await this.#lay(module.bundle, code);
+    if (createHash('sha256').update(code).digest('hex') !== module.bundle) throw new StudioError('storage', `The bundle ${module.bundle} is damaged: its bytes have another hash.`);
+    const file = await this.#lay(`${module.bundle}.mjs`, Buffer.concat([code, Buffer.from(`\n//# sourceMappingURL=${module.bundle}.mjs.map\n`)]));
     const url = pathToFileURL(file).href;
     return new ModulePool({
       file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), mapper: new StackMapper(map, url),
       env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
-      watch: this.#watch, starts: this.#starts, onStuck: (text) => { this.#options.onStuck(text); },
+      watch: this.#watch, starts: this.#starts,
+      layMap: async () => { await this.#lay(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module))); },
+      onStuck: (text) => { this.#options.onStuck(text); },
       onStart: (gone) => {
         this.#living.add(gone);
         void gone.then(() => this.#living.delete(gone));
@@ -73,16 +76,24 @@ export class ModulePools {
     });
   }
 
-  /** Lays a bundle under its own hash. Several workers may do so at once. */
-  async #lay(sha: string, code: Uint8Array): Promise<string> {
-    if (createHash('sha256').update(code).digest('hex') !== sha) throw new StudioError('storage', `The bundle ${sha} is damaged: its bytes have another hash.`);
-    const file = path.join(this.#options.directory, `${sha}.mjs`);
+  /** Lays a file of a module, named by the hash of its bundle. Several workers may do so at once. */
+  async #lay(name: string, bytes: Uint8Array): Promise<string> {
+    const file = path.join(this.#options.directory, name);
     const there = await stat(file).catch(() => undefined);
-    if (there?.size === code.length) return file;
+    if (there?.size === bytes.length) return file;
     await mkdir(this.#options.directory, { recursive: true });
     const temporary = `${file}.${randomUUID()}`;
-    await writeFile(temporary, code);
+    await writeFile(temporary, bytes);
     await rename(temporary, file);
     return file;
   }
+}
+
+/** The map with its sources where they were when the module was submitted. */
+function mapForDebugger(map: Uint8Array, { file, path: from }: SubmittedModule): string {
+  const parsed = JSON.parse(Buffer.from(map).toString()) as { readonly sources: readonly string[] }; // our bundler's
+  const end = path.sep + file.split('/').join(path.sep);
+  if (from?.endsWith(end) !== true) return JSON.stringify(parsed);
+  const root = from.slice(0, -end.length);
+  return JSON.stringify({ ...parsed, sources: parsed.sources.map((source) => pathToFileURL(path.join(root, ...source.split('/'))).href) });
 }

@@ -25,7 +25,8 @@ export type Operation =
   | { readonly kind: 'export'; readonly name: string; readonly args: readonly unknown[] };
 
 export type ToThread =
-  | { readonly type: 'run'; readonly id: number; readonly op: Operation }
+  /** `inspect`: a tool's call, under a JavaScript debugger. */
+  | { readonly type: 'run'; readonly id: number; readonly op: Operation; readonly inspect?: boolean }
   | { readonly type: 'abort'; readonly id: number };
 
 const id = z.number().int().min(0);
@@ -75,6 +76,10 @@ export const fromThread = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), id, error: thrown, changes: z.string().optional(), printed: printed.optional() }),
   z.object({ type: z.literal('print'), id, printed }),
   z.object({ type: z.literal('progress'), id }),
+  /** The thread waits for a debugger at `url`. */
+  z.object({ type: z.literal('inspector'), id, url: z.url() }),
+  /** It goes on, with a debugger or without. */
+  z.object({ type: z.literal('inspecting'), id }),
   /** The abort arrived: the thread's loop is alive. */
   z.object({ type: z.literal('aborting'), id }),
   /** Thrown outside of any call's promise; `id` 0 = by nobody knows whom. */

@@ -8,6 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, Thrown, ThreadStart, ToThread } from './protocol.ts';
 import { guard } from './thread/guards.ts';
+import { inspected } from './thread/inspect.ts';
 import { CallOutput } from './thread/output.ts';
 import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
 import { ArgumentsError, checkArguments, readTools, sessionProblem } from './thread/definitions.ts';
@@ -18,6 +19,7 @@ interface Running {
   readonly id: number;
   readonly abort: AbortController;
   readonly output: CallOutput;
+  readonly inspect: boolean;
   progressAt: number;
 }
 
@@ -50,12 +52,12 @@ function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
-function newRunning(id: number): Running {
+function newRunning(id: number, inspect = false): Running {
   const output = new CallOutput(
     (printed) => { send({ type: 'print', id, printed }); },
     () => { leave('printed without end'); },
   );
-  return { id, abort: new AbortController(), output, progressAt: 0 };
+  return { id, abort: new AbortController(), output, inspect, progressAt: 0 };
 }
 
 /** Tells the host who ends the thread, then ends it. */
@@ -130,12 +132,20 @@ async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running)
   if (tool === undefined) throw new Error(`There is no tool "${op.name}".`);
   try {
     const args = await checkArguments(tool, op.args);
-    const result = encodeResult(await tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call))); // checked by the schema right above
+    const make = (): unknown => tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call)); // checked by the schema right above
+    const result = encodeResult(await (call.inspect ? debugged(tool, make, call.id) : make()));
     return { ...result, ...(await changes()) };
   } catch (error) {
     const told = await changes().catch((): { changes?: string } => ({}));
     throw new Failed(error, told.changes);
   }
+}
+
+function debugged(tool: ToolDefinition, make: () => unknown, id: number): Promise<unknown> {
+  return inspected(tool, make, {
+    opened: (url) => { send({ type: 'inspector', id, url }); },
+    attached: () => { send({ type: 'inspecting', id }); },
+  });
 }
 
 async function changes(): Promise<{ changes?: string }> {
@@ -181,8 +191,8 @@ function openedWorld(): { session: WorldSession; tools: Tools } {
   return world;
 }
 
-async function run(id: number, op: Operation): Promise<void> {
-  const call = newRunning(id);
+async function run(id: number, op: Operation, inspect: boolean | undefined): Promise<void> {
+  const call = newRunning(id, inspect);
   running.set(id, call);
   let answer: FromThread;
   try {
@@ -204,7 +214,7 @@ const exit = guard({
 });
 port.on('message', (message: ToThread) => {
   if (message.type === 'run') {
-    void run(message.id, message.op);
+    void run(message.id, message.op, message.inspect);
     return;
   }
   send({ type: 'aborting', id: message.id });

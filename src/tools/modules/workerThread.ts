@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { deferred } from '../../common/abort.ts';
 import type { Deferred } from '../../common/abort.ts';
 import { entryUrl } from '../../common/entries.ts';
+import type { CallInspection } from '../../rollout/ports.ts';
+import { Inspector } from './inspector.ts';
 import type { MemoryWatch, Watched } from './memoryWatch.ts';
 import { fromThread, wireTool } from './protocol.ts';
 import type { FromThread, Operation, Thrown, ThreadStart, ToThread, WireTool } from './protocol.ts';
@@ -57,6 +59,8 @@ export interface Sinks {
   readonly signal: AbortSignal;
   onLog(stream: 'out' | 'err', text: string): void;
   onProgress(): void;
+  /** A tool's call under a JavaScript debugger. */
+  readonly inspect?: CallInspection | undefined;
   /** What is printed or thrown after the operation ended. */
   onLate(stream: 'out' | 'err', text: string): void;
 }
@@ -68,6 +72,7 @@ interface Pending {
   /** The thread confirmed the abort: its loop is alive. */
   confirmed: boolean;
   grace: NodeJS.Timeout | undefined;
+  inspector: Inspector | undefined;
 }
 
 export interface ThreadOptions extends ThreadStart {
@@ -75,6 +80,8 @@ export interface ThreadOptions extends ThreadStart {
   readonly mapper: StackMapper;
   /** Heap and buffers together. */
   readonly memoryMb: number;
+  /** Puts the module's source map where a debugger looks for it. */
+  layMap(): Promise<void>;
   /** Told of each thread; `gone` resolves when it has really ended. */
   onStart(gone: Promise<void>): void;
   /** Told when a thread cannot be ended: its process is the only thing left to end. */
@@ -192,12 +199,12 @@ export class WorkerThread implements Watched {
     if (this.#ended) return Promise.reject(new ThreadLost('its thread has ended', false));
     if (sinks.signal.aborted) return Promise.reject(new Aborted());
     const id = this.#nextId++;
-    const pending: Pending = { sinks, answer: deferred<Answer>(), onAbort: () => { this.#abort(id); }, confirmed: false, grace: undefined };
+    const pending: Pending = { sinks, answer: deferred<Answer>(), onAbort: () => { this.#abort(id); }, confirmed: false, grace: undefined, inspector: undefined };
     if (this.#pending.size === 0) this.#watch.add(this);
     this.#pending.set(id, pending);
     sinks.signal.addEventListener('abort', pending.onAbort, { once: true });
     try {
-      this.#post({ type: 'run', id, op });
+      this.#post({ type: 'run', id, op, ...(sinks.inspect === undefined ? {} : { inspect: true }) });
     } catch (error) {
       // What cannot be cloned: only arguments of a scorer could be such.
       this.#settle(id)?.answer.reject(error);
@@ -247,6 +254,16 @@ export class WorkerThread implements Watched {
         return;
       case 'progress':
         this.#pending.get(message.id)?.sinks.onProgress();
+        return;
+      case 'inspector': {
+        const pending = this.#pending.get(message.id);
+        if (pending?.sinks.inspect === undefined) return;
+        this.#retired = true; // whoever debugs may leave anything behind
+        pending.inspector = new Inspector(message.url, pending.sinks.inspect, this.#options.layMap());
+        return;
+      }
+      case 'inspecting':
+        this.#pending.get(message.id)?.inspector?.attached();
         return;
       case 'aborting': {
         const pending = this.#pending.get(message.id);
@@ -314,6 +331,7 @@ export class WorkerThread implements Watched {
     this.#pending.delete(id);
     pending.sinks.signal.removeEventListener('abort', pending.onAbort);
     clearTimeout(pending.grace);
+    pending.inspector?.close();
     this.#recent.set(id, pending.sinks);
     const oldest = id - REMEMBERED;
     this.#recent.delete(oldest);
@@ -329,6 +347,7 @@ export class WorkerThread implements Watched {
     if (this.#ended) return;
     this.#ended = true;
     this.#load.reject(new ThreadLost(why, true, stack));
+    const inspectors = [...this.#pending.values()].flatMap(({ inspector }) => inspector ?? []);
     for (const [id, pending] of [...this.#pending]) {
       this.#settle(id);
       if (pending.sinks.signal.aborted) pending.answer.reject(new Aborted());
@@ -337,6 +356,7 @@ export class WorkerThread implements Watched {
     this.#recent.clear();
     this.#watch.delete(this);
     void this.#worker.terminate();
+    for (const inspector of inspectors) inspector.letEnd();
     // V8 leaves out the check for an end in some tight loops.
     const stuck = setTimeout(() => {
       this.#options.onStuck(`A thread of a tool's module could not be ended (${why}).`);

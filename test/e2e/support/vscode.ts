@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { root } from '../../../src/build/bundles.ts';
+import { PAGE_VIEW_TYPE } from '../../../src/host/contributions/names.ts';
 import { launchBrowser } from '../../webview/support/browser.ts';
 import { CodeServer } from './codeServer.ts';
 import { until } from './poll.ts';
@@ -11,14 +12,14 @@ import { Workbench } from './workbench.ts';
 /** What the page always asks for in vain: four files that only code-server's own front serves; and what it says of accounts, of the key its front would give for stored secrets, of its own extensions, and of a machine that is slow. */
 const KNOWN = /vsda|\/mint-key|getServerKeyPart|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|Blocked script execution in .*webview.browser.pre.index\.html|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
 const OUT = path.join(root, 'test', '.out', 'e2e');
-/** As the extension names its pages (src/host/pages/panel.ts). */
-const VIEW_TYPE = 'rollout.page';
 
 export interface VsCodeOptions {
   /** The workspace; a copy of one, as a test may change it. Made when it is not there. */
   readonly workspaceFolder: string;
   /** The extension; the one `npm run package` made unless told. */
   readonly vsix?: string;
+  /** The workspace is this folder of a virtual file system instead, which the extension in the file `provider` has. */
+  readonly virtual?: { readonly provider: string; readonly uri: string };
   /** Without it, VS Code trusts the folder. With `false` it is in Restricted Mode, as a folder from elsewhere. */
   readonly trusted?: boolean;
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -57,8 +58,9 @@ export class VsCode {
   static async start(options: VsCodeOptions): Promise<VsCode> {
     const vsix = options.vsix ?? process.env['ROLLOUT_VSIX'] ?? path.join(root, 'dist', 'rollout-studio.vsix');
     mkdirSync(options.workspaceFolder, { recursive: true });
+    const workspace = options.virtual?.uri ?? options.workspaceFolder;
     const server = await CodeServer.start({
-      extensions: [vsix], trusted: options.trusted ?? true,
+      extensions: [vsix, ...(options.virtual === undefined ? [] : [options.virtual.provider])], trusted: options.trusted ?? true,
       ...(options.settings === undefined ? {} : { settings: options.settings }), ...(options.env === undefined ? {} : { env: options.env }),
     });
     let browser: Browser | undefined;
@@ -67,8 +69,8 @@ export class VsCode {
       const context = await browser.newContext({ viewport: options.viewport ?? { width: 1400, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] });
       context.setDefaultTimeout(30_000);
       await context.tracing.start({ snapshots: true });
-      const code = new VsCode(server, browser, context, await context.newPage(), options.workspaceFolder);
-      await code.page.goto(server.url(options.workspaceFolder), { timeout: 60_000 });
+      const code = new VsCode(server, browser, context, await context.newPage(), workspace);
+      await code.page.goto(server.url(workspace), { timeout: 60_000 });
       await code.workbench.ready();
       return code;
     } catch (error) {
@@ -80,7 +82,7 @@ export class VsCode {
 
   /** Loads the window again, as "Developer: Reload Window" does. */
   async reload(): Promise<void> {
-    await until(() => this.page.evaluate(keptEditors, VIEW_TYPE), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
+    await until(() => this.page.evaluate(keptEditors, PAGE_VIEW_TYPE), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
     this.#leaving = true;
     await this.page.goto(this.server.url(this.#folder), { timeout: 60_000 });
     await this.workbench.ready();

@@ -92,6 +92,11 @@ export class Workbench {
     }
   }
 
+  /** An entry of the menu that is open, by its exact title. */
+  menuItem(title: string): Locator {
+    return this.page.locator('.monaco-menu .action-item').filter({ has: this.page.locator('.action-label').getByText(title, { exact: true }) }).first();
+  }
+
   // ---- what is said
 
   toast(text: string | RegExp): Locator {

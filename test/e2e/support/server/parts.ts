@@ -1,9 +1,9 @@
 /** Which parts of code-server the tests need. */
 
-/** Extensions that are built in and not wanted: chat, accounts, other languages' task runners, the JavaScript debugger. */
+/** Extensions that are built in and not wanted: chat, accounts, other languages' task runners. */
 export const UNUSED_EXTENSIONS: readonly string[] = [
   'copilot', 'mermaid-markdown-features', 'microsoft-authentication', 'github', 'tunnel-forwarding', 'debug-auto-launch', 'debug-server-ready',
-  'grunt', 'gulp', 'jake', 'php-language-features', 'terminal-suggest', 'ms-vscode.js-debug', 'ms-vscode.js-debug-companion', 'ms-vscode.vscode-js-profile-table',
+  'grunt', 'gulp', 'jake', 'php-language-features', 'terminal-suggest', 'ms-vscode.js-debug-companion', 'ms-vscode.vscode-js-profile-table',
 ];
 
 /** What the server, its hosts and the page load. The rest is for chat, Windows, SSH and telemetry. */

@@ -1,0 +1,28 @@
+/** A fork for the debugger, by the command line. Knows nothing of VS Code. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import type { ForkMade, ForkWish } from '../../debug/sessionPorts.ts';
+
+const made = z.object({ batch: z.string(), differs: z.array(z.string()) });
+
+/** `run`: runs `rollout ARGS` and gives its JSON document. */
+export async function forkHeld({ rollout, seq, edits, acceptIrreversible, runs, store }: ForkWish, run: (args: readonly string[]) => Promise<unknown>): Promise<ForkMade> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-fork-'));
+  try {
+    const args = ['fork', `${rollout}@${seq}`, '--hold', '--detach'];
+    if (edits.length > 0) {
+      const file = path.join(folder, 'edits.json');
+      await writeFile(file, JSON.stringify(edits), { mode: 0o600 });
+      args.push('--edit', file);
+    }
+    if (acceptIrreversible) args.push('--accept-irreversible');
+    for (const [option, value] of [['--batch', runs.file], ['--agent', runs.agent], ['--model', runs.model], ['--endpoint', runs.endpoint], ['--store', store]] as const) {
+      if (value !== undefined) args.push(option, value);
+    }
+    return made.parse(await run(args));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,47 @@
+/** In the thread: one call under a JavaScript debugger, stopped where its function begins. */
+import type { Session } from 'node:inspector';
+
+/** Only while the breakpoint is set. */
+const TARGET = Symbol.for('rollout-studio.inspected');
+
+export interface InspectorTold {
+  /** The thread stands until a debugger comes. */
+  opened(url: string): void;
+  attached(): void;
+}
+
+/**
+ * Runs `call`, which calls `target.run` first, once a debugger has come; when the call has ended, the debugger is sent
+ * away. Whoever does not want to wait for one any more tells the thread so (`letGo` of the host's side).
+ */
+export async function inspected<T>(target: { readonly run: unknown }, call: () => T | Promise<T>, told: InspectorTold): Promise<T> {
+  // Few threads are ever debugged: the others start without it.
+  const inspector = process.getBuiltinModule('node:inspector');
+  inspector.open(0, '127.0.0.1');
+  let breaking: Session | undefined;
+  try {
+    told.opened(inspector.url() ?? '');
+    inspector.waitForDebugger();
+    told.attached();
+    breaking = breakAt(target.run, new inspector.Session());
+    return await call();
+  } finally {
+    inspector.close(); // before any more of the user's code runs: who steps out of the call is done
+    breaking?.disconnect();
+  }
+}
+
+/** Every debugger that is there pauses where the function is called next. Nothing pauses while there is none. */
+function breakAt(target: unknown, session: Session): Session {
+  session.connect();
+  // A step skips only what all debuggers skip, so this one leaves with the first stop.
+  session.on('Debugger.paused', () => { session.post('Debugger.disable'); });
+  session.post('Debugger.enable');
+  Object.defineProperty(globalThis, TARGET, { value: target, configurable: true });
+  session.post('Runtime.evaluate', { expression: `globalThis[Symbol.for(${JSON.stringify(Symbol.keyFor(TARGET))})]` }, (_error, found) => {
+    const objectId = (found as { result?: { objectId?: string } } | undefined)?.result?.objectId; // absent after an error
+    if (objectId !== undefined) session.post('Debugger.setBreakpointOnFunctionCall', { objectId });
+  });
+  Reflect.deleteProperty(globalThis, TARGET);
+  return session;
+}

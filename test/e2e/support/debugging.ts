@@ -1,0 +1,58 @@
+/** VS Code's debug views as a person uses them. */
+import type { Locator, Page } from 'playwright-core';
+import type { Workbench } from './workbench.ts';
+
+export type DebugMove = 'continue' | 'step-over' | 'step-into' | 'step-out' | 'step-back';
+
+export class Debugging {
+  readonly #code: () => { readonly page: Page; readonly workbench: Workbench };
+
+  constructor(code: () => { readonly page: Page; readonly workbench: Workbench }) {
+    this.#code = code;
+  }
+
+  get #page(): Page {
+    return this.#code().page;
+  }
+
+  frame(name: string | RegExp): Locator {
+    return this.#page.locator('.debug-call-stack .stack-frame').filter({ hasText: name }).first();
+  }
+
+  variable(name: RegExp): Locator {
+    return this.#page.locator('.debug-variables .monaco-list-row').filter({ hasText: name }).first();
+  }
+
+  get ended(): Locator {
+    return this.#page.getByText('The end of the trajectory').first();
+  }
+
+  async move(move: DebugMove): Promise<void> {
+    await this.#page.locator(`.debug-toolbar .codicon-debug-${move}`).click();
+  }
+
+  /** Sets a breakpoint with a condition on a line of a file. */
+  async breakAt(file: string, line: number, condition: string): Promise<void> {
+    const { page, workbench } = this.#code();
+    await workbench.openFile(file);
+    await page.keyboard.press('Control+G');
+    await workbench.answer(`:${line}`);
+    await workbench.atLine(line).waitFor();
+    await workbench.command('Debug: Add Conditional Breakpoint...');
+    await page.locator('.breakpoint-widget .inputContainer .monaco-editor').first().waitFor();
+    await page.keyboard.type(condition);
+    await page.keyboard.press('Enter');
+    await page.locator('.codicon-debug-breakpoint-conditional, .codicon-debug-breakpoint-conditional-unverified').first().waitFor();
+  }
+
+  /** F5 on a batch file, to the first stop. */
+  async launch(file: string): Promise<void> {
+    const { page, workbench } = this.#code();
+    await workbench.openFile(file);
+    await page.locator('.monaco-editor.focused').waitFor();
+    await page.keyboard.press('F5');
+    await page.locator('.debug-toolbar').waitFor({ timeout: 90_000 });
+    await page.keyboard.press('Control+Shift+D'); // its badge lies over the icon
+    await this.frame('step 1').waitFor({ timeout: 90_000 });
+  }
+}
