@@ -1,0 +1,21 @@
+/** Behind the parameters of a tool's `run`: what its last call was given, and gave. */
+import * as vscode from 'vscode';
+import { argumentsLine, cut, resultLine } from '../../../trace/toolCalls/text.ts';
+import type { Lookup } from './lookup.ts';
+
+const WIDTH = 60;
+
+export async function toolInlays(lookup: Lookup, document: vscode.TextDocument, range: vscode.Range): Promise<vscode.InlayHint[]> {
+  const hints: vscode.InlayHint[] = [];
+  for (const { spot, figures: { calls, names, row } } of await lookup.figured(document)) {
+    const last = calls.calls(names).find(({ values }) => values !== undefined);
+    if (spot.parameters === undefined || last === undefined) continue;
+    const at = new vscode.Position(spot.parameters.line - 1, spot.parameters.column - 1);
+    if (!range.contains(at)) continue;
+    const hint = new vscode.InlayHint(at, `${cut(argumentsLine(last), WIDTH)} ${cut(resultLine(last), WIDTH)}`);
+    hint.paddingLeft = true;
+    hint.tooltip = `The last call in ${row.name}`;
+    hints.push(hint);
+  }
+  return hints;
+}

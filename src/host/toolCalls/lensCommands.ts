@@ -1,0 +1,17 @@
+/** Commands about calls of tools, as lenses, hovers and marks name them, with arguments of their own. */
+import type { CommandId } from '../contributions/commands.ts';
+
+/** Those that only these name: not in the manifest. */
+export const INNER_COMMANDS = ['rollout.toolCalls.chooseBatch', 'rollout.toolCalls.openStep', 'rollout.toolCalls.compare', 'rollout.toolCalls.openSource'] as const;
+export type ToolCallCommand = (typeof INNER_COMMANDS)[number] | Extract<CommandId, 'rollout.showCalls' | 'rollout.chooseToolBatch' | 'rollout.rerunCall' | 'rollout.runCall' | 'rollout.saveTestCase'>;
+
+export const COMMANDS_OF_LENSES = {
+  choose: 'rollout.toolCalls.chooseBatch',
+  show: 'rollout.showCalls',
+  open: 'rollout.toolCalls.openStep',
+  rerun: 'rollout.rerunCall',
+  save: 'rollout.saveTestCase',
+  run: 'rollout.runCall',
+  compare: 'rollout.toolCalls.compare',
+  source: 'rollout.toolCalls.openSource',
+} as const satisfies Record<string, ToolCallCommand>;

@@ -1,0 +1,218 @@
+/** “Re-run This Call”: a form with the recorded arguments; what the tool gives now, beside what it gave. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { StudioError } from '../../../common/errors.ts';
+import { durationText } from '../../../trace/text/units.ts';
+import { isSameJson, type Json } from '../../../common/json.ts';
+import { NBSP } from '../../codelens/lensText.ts';
+import { askValue } from '../../launch/values/askValue.ts';
+import type { StoredValues } from '../../launch/values/storedValues.ts';
+import { withValues } from '../../launch/values/withValues.ts';
+import type { Services } from '../../services.ts';
+import { withProgress } from '../../window/progress.ts';
+import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
+import { FORM_SCHEME, OUTCOME_SCHEME, SCHEMA_SCHEME } from '../schemes.ts';
+import { describedCall, outcomeText, rerunCall, type CallPlace, type DescribedCall, type RerunCall } from './described.ts';
+import type { FormFiles } from './formFiles.ts';
+import { argumentsIn, formText, schemaText } from './formText.ts';
+
+interface Form {
+  readonly uri: vscode.Uri;
+  readonly call: DescribedCall;
+  /** Folder that relative paths of its code are looked for in. */
+  readonly folder: string;
+  outcome: RerunCall | undefined;
+  running: boolean;
+}
+
+export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider, vscode.DocumentLinkProvider, vscode.Disposable {
+  readonly #services: Pick<Services, 'cli' | 'log'>;
+  readonly #values: StoredValues;
+  readonly #files: FormFiles;
+  /** By the number in their paths. */
+  readonly #forms = new Map<string, Form>();
+  readonly #changedText = new vscode.EventEmitter<vscode.Uri>();
+  readonly #changedLenses = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.#changedText.event;
+  readonly onDidChangeCodeLenses = this.#changedLenses.event;
+  #last = 0;
+
+  constructor(services: Pick<Services, 'cli' | 'log'>, values: StoredValues, files: FormFiles) {
+    this.#services = services;
+    this.#values = values;
+    this.#files = files;
+  }
+
+  dispose(): void {
+    this.#changedText.dispose();
+    this.#changedLenses.dispose();
+  }
+
+  /** Opens the form of a recorded call. */
+  async open(place: CallPlace): Promise<void> {
+    const folder = workspaceFolder();
+    const call = await withProgress('Reading the call', ({ signal }) => this.describe(place, signal));
+    this.#last += 1;
+    const id = String(this.#last);
+    const uri = vscode.Uri.from({ scheme: FORM_SCHEME, path: `/${id}/${call.name}.json` });
+    this.#forms.set(id, { uri, call, folder, outcome: undefined, running: false });
+    this.#files.put(uri, formText(vscode.Uri.from({ scheme: SCHEMA_SCHEME, path: `/${id}/${call.name}.json` }).toString(), call.arguments));
+    const document = await vscode.workspace.openTextDocument(uri);
+    const editor = await vscode.window.showTextDocument(document, { preview: false });
+    // The first argument, or the empty line where one would be.
+    const at = new vscode.Position(Math.min(2, document.lineCount - 1), 2);
+    editor.selection = new vscode.Selection(at, at);
+  }
+
+  /** What is recorded of a call, and its tool as the files are now. */
+  async describe({ rollout, seq }: CallPlace, signal?: AbortSignal): Promise<DescribedCall> {
+    return describedCall.parse(await this.#cli(['call', `${rollout}@${seq}`, '--describe'], signal));
+  }
+
+  /** The form that a document is; of the active editor without one. */
+  formOf(uri: vscode.Uri | undefined): CallPlace & { readonly arguments: Json; readonly outcome: RerunCall | undefined } {
+    const form = this.#form(uri);
+    const outcome = form.outcome !== undefined && isSameJson(form.outcome.arguments, this.#argumentsOf(form)) ? form.outcome : undefined;
+    return { rollout: form.call.rollout, seq: form.call.seq, arguments: this.#argumentsOf(form), outcome };
+  }
+
+  /** Makes the call with what the form holds, and shows what it gave. */
+  async run(uri: vscode.Uri | undefined, code: 'now' | 'recorded' = 'now'): Promise<void> {
+    const form = this.#form(uri);
+    const given = this.#argumentsOf(form);
+    const accept = form.call.effect !== 'irreversible' || (await this.#accepted(form.call.name));
+    if (!accept) return;
+    await vscode.workspace.saveAll(false); // its code is read from the disk
+    form.running = true;
+    this.#changedLenses.fire();
+    try {
+      form.outcome = await withProgress(`Calling ${form.call.name}`, ({ signal }) => this.#make(form, given, code, signal));
+    } finally {
+      form.running = false;
+      this.#changedLenses.fire();
+    }
+    await this.compare(form.uri);
+  }
+
+  /** The recorded result beside the one that came now. */
+  async compare(uri: vscode.Uri | undefined): Promise<void> {
+    const form = this.#form(uri);
+    if (form.outcome === undefined) return;
+    const [before, now] = [outcomeUri(form, 'recorded'), outcomeUri(form, 'now')];
+    for (const each of [before, now]) this.#changedText.fire(each);
+    await vscode.commands.executeCommand('vscode.diff', before, now, `${form.call.name}: recorded ↔ now`, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true } satisfies vscode.TextDocumentShowOptions);
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string | undefined {
+    const [, id = '', side] = uri.path.split('/');
+    const form = this.#forms.get(id);
+    if (form === undefined) return undefined;
+    if (uri.scheme === SCHEMA_SCHEME) return schemaText(form.call.parameters);
+    return outcomeText(side === 'recorded' ? form.call : (form.outcome ?? form.call));
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const form = this.#formAt(document.uri);
+    if (form === undefined) return [];
+    const { call, outcome, running, uri } = form;
+    const top = new vscode.Range(0, 0, 0, 0);
+    const lens = (title: string, tooltip: string, command: string): vscode.CodeLens => new vscode.CodeLens(top, { title, tooltip, command, arguments: [uri] });
+    const changed = outcome === undefined || outcome.changed.length === 0 ? '' : ` · code changed since: ${outcome.changed.join(', ')}`;
+    return [
+      running ? new vscode.CodeLens(top, { title: `$(loading~spin)${NBSP}Running…`, command: '' }) : lens(`$(play)${NBSP}Run`, 'Make this call, with the code as it is now, in the world as it was before the recorded call', COMMANDS_OF_LENSES.run),
+      ...(outcome === undefined || running ? [] : [lens(outcomeTitle(call, outcome), `Compare with the recorded result${changed}${outcome.notes.map((note) => ` · ${note}`).join('')}`, COMMANDS_OF_LENSES.compare)]),
+      // Whether another result is the code's doing.
+      ...(changed === '' || running ? [] : [new vscode.CodeLens(top, { title: 'Run Recorded Code', tooltip: 'Make this call with the code as it was submitted', command: COMMANDS_OF_LENSES.run, arguments: [uri, 'recorded'] })]),
+      lens('Save as Test Case', 'Write a test with these arguments and what they gave', COMMANDS_OF_LENSES.save),
+      new vscode.CodeLens(top, { title: 'Open Step', command: COMMANDS_OF_LENSES.open, arguments: [{ rollout: call.rollout, seq: call.seq }] }),
+    ];
+  }
+
+  /** Places in stacks, to their files. */
+  provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
+    const [, id = ''] = document.uri.path.split('/');
+    const form = this.#forms.get(id);
+    if (form === undefined) return [];
+    const links: vscode.DocumentLink[] = [];
+    for (let line = 0; line < document.lineCount; line++) {
+      const match = /(?:\(|at )((?:[^\s():]|:[\\/])+\.[cm]?[jt]sx?):(\d+):(\d+)\)?$/.exec(document.lineAt(line).text);
+      if (match === null) continue;
+      const [, file = '', row, column] = match;
+      const start = match.index + match[0].indexOf(file);
+      const target = { place: { file, line: Number(row), column: Number(column) }, rollout: form.call.rollout };
+      const link = new vscode.DocumentLink(new vscode.Range(line, start, line, start + file.length + 2 + (row?.length ?? 0) + (column?.length ?? 0)),
+        vscode.Uri.from({ scheme: 'command', path: COMMANDS_OF_LENSES.source, query: JSON.stringify([target]) }));
+      link.tooltip = 'Open the source';
+      links.push(link);
+    }
+    return links;
+  }
+
+  /** A form that was closed. */
+  closed({ uri }: vscode.TextDocument): void {
+    const form = this.#formAt(uri);
+    if (form === undefined) return;
+    this.#files.remove(uri);
+    this.#forms.delete(uri.path.split('/')[1] ?? '');
+  }
+
+  async #make(form: Form, given: Json, code: 'now' | 'recorded', signal: AbortSignal): Promise<RerunCall> {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-form-'));
+    try {
+      const file = path.join(folder, 'arguments.json');
+      await writeFile(file, JSON.stringify(given));
+      const more = [...(form.call.effect === 'irreversible' ? ['--accept-irreversible'] : []), ...(code === 'recorded' ? ['--recorded-code'] : [])];
+      return rerunCall.parse(await this.#cli(['call', `${form.call.rollout}@${form.call.seq}`, '--arguments', file, ...more], signal));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async #cli(args: readonly string[], signal: AbortSignal | undefined): Promise<unknown> {
+    const { result } = await withValues(this.#values, [], askValue, (env) => this.#services.cli.json(args, { cwd: workspaceFolder(), env, ...(signal === undefined ? {} : { signal }) }));
+    return result;
+  }
+
+  async #accepted(name: string): Promise<boolean> {
+    const chosen = await vscode.window.showWarningMessage(`Call ${name}?`, { modal: true, detail: 'The tool does not say that it is pure or restorable: what it changes outside cannot be undone.' }, 'Call');
+    return chosen !== undefined;
+  }
+
+  #argumentsOf({ uri }: Form): Json {
+    const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
+    try {
+      return argumentsIn(document?.getText() ?? new TextDecoder().decode(this.#files.readFile(uri)));
+    } catch (error) {
+      throw new StudioError('usage', `The arguments are not JSON${error instanceof Error ? `: ${error.message}` : ''}.`, { mend: 'Look at what is underlined.', cause: error });
+    }
+  }
+
+  #form(uri: vscode.Uri | undefined): Form {
+    const form = this.#formAt(uri ?? vscode.window.activeTextEditor?.document.uri);
+    if (form === undefined) throw new StudioError('usage', 'This is no form of a call.', { mend: 'Open one with “Re-run This Call”.' });
+    return form;
+  }
+
+  #formAt(uri: vscode.Uri | undefined): Form | undefined {
+    return uri?.scheme === FORM_SCHEME ? this.#forms.get(uri.path.split('/')[1] ?? '') : undefined;
+  }
+}
+
+function outcomeTitle(call: DescribedCall, outcome: RerunCall): string {
+  const times = `${durationText(outcome.ms)}${call.ms === undefined ? '' : `, recorded ${durationText(call.ms)}`}`;
+  if (outcome.same === true) return `$(check)${NBSP}Same as recorded · ${times}`;
+  if (outcome.error !== undefined) return `$(error)${NBSP}${outcome.error.class} · ${times}`;
+  return `$(diff)${NBSP}${outcome.same === null ? 'Result of other arguments' : 'Another result'} · ${times}`;
+}
+
+function outcomeUri(form: Form, side: 'recorded' | 'now'): vscode.Uri {
+  const { error, result } = side === 'recorded' ? form.call : (form.outcome ?? form.call);
+  const json = error === undefined && typeof result !== 'string';
+  return vscode.Uri.from({ scheme: OUTCOME_SCHEME, path: `/${form.uri.path.split('/')[1] ?? ''}/${side}/${form.call.name}.${json ? 'json' : 'txt'}` });
+}
+
+function workspaceFolder(): string {
+  return vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri.fsPath ?? os.homedir();
+}

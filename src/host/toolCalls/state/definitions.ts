@@ -1,0 +1,108 @@
+/** What batches were made of, as files of this machine: which file's tools a batch is about. Knows nothing of VS Code. */
+import path from 'node:path';
+import { z } from 'zod';
+import { candidatesOf } from '../../../client/sourcePaths.ts';
+import { StudioError } from '../../../common/errors.ts';
+import { modulesOf, submission as submissionSchema, type Submission } from '../../../config/submission.ts';
+import { ToolPlaces } from '../../../debug/sources/toolPlaces.ts';
+import type { BatchRow } from '../../../protocol/client.ts';
+import type { Api } from '../../../protocol/api.ts';
+
+export interface Definition {
+  readonly submission: Submission;
+  readonly places: ToolPlaces;
+  /** The lines of a file that an error names, as they were submitted; undefined where the record does not hold them. */
+  readonly linesOf: (file: string) => Promise<readonly string[] | undefined>;
+  /** Where a file that an error names is here. */
+  readonly fileOf: (file: string) => string | undefined;
+}
+
+export class Definitions {
+  readonly #folders: () => readonly string[];
+  /** By the submission's sha. */
+  readonly #known = new Map<string, Promise<Definition | undefined>>();
+
+  constructor(folders: () => readonly string[]) {
+    this.#folders = folders;
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** undefined: the batch was imported, or its submission is of another version. */
+  of(api: Api, row: BatchRow): Promise<Definition | undefined> {
+    if (row.imported) return Promise.resolve(undefined);
+    let known = this.#known.get(row.submission);
+    if (known === undefined) {
+      known = this.#read(api, row.submission);
+      this.#known.set(row.submission, known);
+      known.catch(() => this.#known.delete(row.submission)); // asked again the next time
+    }
+    return known;
+  }
+
+  async #read(api: Api, sha: string): Promise<Definition | undefined> {
+    let bytes: Uint8Array;
+    try {
+      bytes = await api.getBlob(sha);
+    } catch (error) {
+      if (StudioError.is(error, 'not_found')) return undefined;
+      throw error;
+    }
+    const parsed = submissionSchema.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
+    if (!parsed.success) return undefined;
+    const submission = parsed.data;
+    const modules = modulesOf(submission);
+    const folders = this.#folders();
+    const places = await ToolPlaces.read(submission, folders);
+    return { submission, places, linesOf: linesIn(api, modules.map(({ map }) => map)), fileOf: (file) => candidatesOf(file, modules, folders)[0] };
+  }
+}
+
+const sourceMap = z.object({ sources: z.array(z.string()), sourcesContent: z.array(z.string().nullable()).optional() });
+
+/** Reads source maps until one has the file: they hold the code that was bundled. */
+function linesIn(api: Api, shas: readonly string[]): Definition['linesOf'] {
+  const known = new Map<string, Promise<readonly string[] | undefined>>();
+  const find = async (file: string): Promise<readonly string[] | undefined> => {
+    for (const sha of new Set(shas)) {
+      const { sources, sourcesContent } = sourceMap.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha))));
+      const text = sourcesContent?.[sources.indexOf(file)];
+      if (typeof text === 'string') return text.split(/\r?\n/);
+    }
+    return undefined;
+  };
+  return (file) => {
+    let lines = known.get(file);
+    if (lines === undefined) known.set(file, (lines = find(file)));
+    return lines;
+  };
+}
+
+/** Whether the tool, or the entry of the tools, that stands in a file is the batch's. */
+export function isAbout({ submission, places, fileOf }: Definition, kind: 'code' | 'agent' | 'world', file: string, names: readonly string[] | undefined): boolean {
+  switch (kind) {
+    case 'code':
+      return names?.some((name) => isSame(places.ofTool(name)?.path, file)) === true;
+    case 'agent':
+      return isSame(places.agentPath, file);
+    case 'world':
+      return submission.world !== undefined && isSame(fileOf(submission.world.file), file);
+  }
+}
+
+/** Whether the file lies in the workspace that the batch was submitted from. */
+export function isBelow({ submission, fileOf }: Definition, file: string): boolean {
+  const agent = fileOf(submission.agent.file);
+  if (agent === undefined) return false;
+  const root = agent.slice(0, agent.length - submission.agent.file.length);
+  const below = path.relative(root === '' ? path.sep : root, file);
+  return !below.startsWith('..') && !path.isAbsolute(below) && !below.split(path.sep).includes('node_modules');
+}
+
+export function isSame(a: string | undefined, b: string): boolean {
+  if (a === undefined) return false;
+  const [one, other] = [path.normalize(a), path.normalize(b)];
+  return process.platform === 'win32' ? one.toLowerCase() === other.toLowerCase() : one === other;
+}

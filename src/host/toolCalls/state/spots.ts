@@ -1,0 +1,68 @@
+/** Where tools stand in a document: exported ones in code, entries in agent files, the module in world files. By the text alone. */
+import { agentToolEntries, worldToolEntries, type ToolEntryInFile } from '../../../config/tools/toolEntries.ts';
+import type { ReadText } from '../../../config/tools/toolModules.ts';
+import { toolsIn } from '../../../config/tools/toolSource.ts';
+
+export type ToolFileKind = 'code' | 'agent' | 'world';
+
+export interface ToolSpot {
+  /** Tools that are meant: one in code, those of an entry elsewhere. undefined: those of a server, which only it knows. */
+  readonly names: readonly string[] | undefined;
+  /** What the reader sees there: a tool's name, `3 tools`. */
+  readonly line: number;
+  readonly column: number;
+  readonly endColumn: number;
+  /** In code: behind the parameters of `run`, 1-based. */
+  readonly parameters?: { readonly line: number; readonly column: number };
+}
+
+/** Files of code without this import define no tools. */
+const SDK = 'rollout-studio';
+
+export function toolFileKind(path: string): ToolFileKind | undefined {
+  if (/\.[cm]?[jt]s$/.test(path) && !path.endsWith('.d.ts')) return 'code';
+  return /\.(agent|world)\.(?:ya?ml|json)$/.exec(path)?.[1] as 'agent' | 'world' | undefined; // the two of the expression
+}
+
+export async function toolSpots(kind: ToolFileKind, path: string, text: string, readText: ReadText): Promise<readonly ToolSpot[]> {
+  switch (kind) {
+    case 'code':
+      return text.includes(SDK) ? codeSpots(text) : [];
+    case 'agent':
+      return (await agentToolEntries(path, text, readText)).map(entrySpot);
+    case 'world':
+      return (await worldToolEntries(path, text, readText)).map(entrySpot);
+  }
+}
+
+function entrySpot({ line, column, endColumn, names }: ToolEntryInFile): ToolSpot {
+  return { names, line, column, endColumn };
+}
+
+function codeSpots(text: string): ToolSpot[] {
+  const lines = text.split('\n');
+  const tools = toolsIn(text);
+  return tools.map(({ name, line, column }, index) => {
+    const last = tools[index + 1]?.line ?? lines.length + 1;
+    const parameters = parametersEnd(lines, line, last);
+    return { names: [name], line, column, endColumn: column + name.length, ...(parameters === undefined ? {} : { parameters }) };
+  });
+}
+
+const RUN = /^\s*(?:async\s+)?run\s*(?::\s*(?:async\s*)?)?\(/;
+
+/** Behind the parameters of `run` between two lines (the second left out); undefined where it is written otherwise. */
+function parametersEnd(lines: readonly string[], first: number, last: number): { line: number; column: number } | undefined {
+  for (let line = first; line < last; line++) {
+    const text = lines[line - 1] ?? '';
+    const match = RUN.exec(text);
+    if (match === null) continue;
+    let depth = 0;
+    for (let column = match[0].length - 1; column < text.length; column++) {
+      const sign = text[column];
+      if (sign === '(') depth++;
+      else if (sign === ')' && --depth === 0) return { line, column: column + 2 };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,104 @@
+/** Calls of tools where the tools are written: lenses, hovers, hints, marks, and calls made again. Here only what VS Code must know at once. */
+import * as vscode from 'vscode';
+import { SECTION } from '../contributions/settings.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { RegisterCommand, Services } from '../services.ts';
+import { registerGroup } from '../window/commands.ts';
+import { setting } from '../window/settings.ts';
+import type { ToolCallsCore } from './core.ts';
+import { INNER_COMMANDS } from './lensCommands.ts';
+import { FormFiles } from './rerun/formFiles.ts';
+import { CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME, SCHEMA_SCHEME } from './schemes.ts';
+
+const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({ language, scheme: 'file' }));
+const CONFIG: vscode.DocumentFilter = { pattern: '**/*.{agent,world}.{yaml,yml,json}', scheme: 'file' };
+const TOOLS = [...CODE, CONFIG];
+
+export function registerToolCalls(services: Services, register: RegisterCommand, values: StoredValues): vscode.Disposable {
+  const forms = new FormFiles();
+  const lensesChanged = new vscode.EventEmitter<void>();
+  const hintsChanged = new vscode.EventEmitter<void>();
+  const textChanged = new vscode.EventEmitter<vscode.Uri>();
+  const changed = (): void => {
+    lensesChanged.fire();
+    hintsChanged.fire();
+  };
+  let made: ToolCallsCore | undefined;
+  const core = async (): Promise<ToolCallsCore> => {
+    const { ToolCallsCore: Core } = await import('./core.ts');
+    if (made === undefined) {
+      made = new Core({ services, values, forms, changed });
+      made.reruns.onDidChange((uri) => textChanged.fire(uri));
+      made.reruns.onDidChangeCodeLenses(() => lensesChanged.fire());
+    }
+    return made;
+  };
+  /** In Restricted Mode nothing of a store is read. */
+  const trusted = (): boolean => vscode.workspace.isTrusted;
+
+  let watching: vscode.Disposable | undefined;
+  const look = (): void => {
+    const seen = trusted() && vscode.window.visibleTextEditors.some(({ document }) => vscode.languages.match(TOOLS, document) > 0);
+    if (seen) {
+      watching ??= services.batches.watch({ start: false });
+      core().then((shown) => shown.look(), (error: unknown) => services.log.error(`Calls of tools: ${String(error)}`));
+      return;
+    }
+    watching?.dispose();
+    watching = undefined;
+    made?.figures.rest();
+  };
+  look();
+  closeLeftovers();
+
+  return vscode.Disposable.from(
+    lensesChanged, hintsChanged, textChanged,
+    vscode.languages.registerCodeLensProvider(TOOLS, {
+      onDidChangeCodeLenses: lensesChanged.event,
+      provideCodeLenses: async (document) => (trusted() && setting('tools.codeLens') ? (await core()).lenses(document) : []),
+    }),
+    vscode.languages.registerHoverProvider(TOOLS, { provideHover: async (document, position) => (trusted() ? (await core()).hover(document, position) : undefined) }),
+    vscode.languages.registerInlayHintsProvider([...CODE], {
+      onDidChangeInlayHints: hintsChanged.event,
+      provideInlayHints: async (document, range) => (trusted() && setting('tools.inlayHints') ? (await core()).inlays(document, range) : []),
+    }),
+    vscode.workspace.registerTextDocumentContentProvider(CALLS_SCHEME, { provideTextDocumentContent: async (uri) => (await core()).documents.provideTextDocumentContent(uri) }),
+    vscode.languages.registerCodeLensProvider({ scheme: CALLS_SCHEME }, { provideCodeLenses: async (document) => (await core()).documents.provideCodeLenses(document) }),
+    vscode.workspace.registerFileSystemProvider(FORM_SCHEME, forms, { isCaseSensitive: true }),
+    vscode.languages.registerCodeLensProvider({ scheme: FORM_SCHEME }, { onDidChangeCodeLenses: lensesChanged.event, provideCodeLenses: async (document) => (await core()).reruns.provideCodeLenses(document) }),
+    ...[SCHEMA_SCHEME, OUTCOME_SCHEME].map((scheme) => vscode.workspace.registerTextDocumentContentProvider(scheme, {
+      onDidChange: textChanged.event, provideTextDocumentContent: async (uri) => (await core()).reruns.provideTextDocumentContent(uri),
+    })),
+    vscode.languages.registerDocumentLinkProvider({ scheme: OUTCOME_SCHEME }, { provideDocumentLinks: async (document) => (await core()).reruns.provideDocumentLinks(document) }),
+    registerGroup(register, ['rollout.showCalls', 'rollout.chooseToolBatch', 'rollout.rerunCall', 'rollout.runCall', 'rollout.saveTestCase'], async () => (await core()).commands),
+    registerGroup(register, INNER_COMMANDS, async () => (await core()).commands),
+    vscode.workspace.onDidCloseTextDocument((document) => {
+      if (document.uri.scheme === FORM_SCHEME) made?.reruns.closed(document);
+    }),
+    vscode.workspace.onDidSaveTextDocument((document) => {
+      if (vscode.languages.match(TOOLS, document) > 0) made?.saved();
+    }),
+    vscode.window.onDidChangeVisibleTextEditors(look),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      changed();
+      look();
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (!event.affectsConfiguration(`${SECTION}.tools`)) return;
+      changed();
+      made?.look();
+    }),
+    new vscode.Disposable(() => {
+      watching?.dispose();
+      made?.dispose();
+    }),
+  );
+}
+
+/** Documents about calls live in memory: tabs of them that a reload of the window brought back have nothing behind them. */
+function closeLeftovers(): void {
+  const schemes = new Set([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
+  const uriOf = ({ input }: vscode.Tab): vscode.Uri | undefined => (input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff ? input.modified : undefined);
+  const left = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.filter((tab) => schemes.has(uriOf(tab)?.scheme ?? '')));
+  if (left.length > 0) void vscode.window.tabGroups.close(left, true);
+}

@@ -1,0 +1,243 @@
+/**
+ * Makes a recorded tool call again, for real: the same tool hosts as in a worker, in a process that is not the
+ * editor's, in the world as it was before the call. Nothing of it is recorded.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { StudioError } from '../common/errors.ts';
+import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
+import { candidatesOf } from '../client/sourcePaths.ts';
+import { workspaceRoot } from '../client/workspace.ts';
+import { modulesOf, type SubmittedModule, type SubmittedTools } from '../config/submission.ts';
+import type { Api } from '../protocol/api.ts';
+import type { ToolHost, ToolOutcome, ToolSpec, WorldSession } from '../rollout/ports.ts';
+import { argumentProblems } from '../rollout/tools/schemaCheck.ts';
+import { bundleModule } from '../tools/bundle.ts';
+import { allowedEnvironment, type ToolEnvironment } from '../tools/environment.ts';
+import { openTools } from '../tools/hosts.ts';
+import { createToolPools } from '../tools/pools.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { Change, TraceError } from '../trace/schema.ts';
+import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
+import { Reaper } from '../worker/reaper/reaper.ts';
+import { moduleWorld } from '../worlds/module.ts';
+import type { EarlierCall, RecordedCall } from './recordedCall.ts';
+
+export interface RerunOptions {
+  /** Absent: as recorded. */
+  readonly arguments?: Json;
+  /** `now`: the modules as the files are, where they are still there; `recorded`: as they were submitted. */
+  readonly code: 'now' | 'recorded';
+  readonly acceptIrreversible: boolean;
+  /** Where files are looked for that are no longer where they were. */
+  readonly folder: string;
+}
+
+export interface Rerun {
+  readonly status: 'ok' | 'error';
+  readonly result?: Json;
+  readonly error?: TraceError;
+  readonly ms: number;
+  readonly changes?: readonly Change[];
+  /** What it printed. */
+  readonly log: string;
+  /** Whether it gave what was recorded; null when other arguments were given. */
+  readonly same: boolean | null;
+  readonly arguments: Json;
+  /** Files whose code is not what the rollout ran with. */
+  readonly changed: readonly string[];
+  /** What a reader should know of how the world was brought back. */
+  readonly notes: readonly string[];
+}
+
+/** The tool's schema and what it is, without making the call. */
+export interface CallForm {
+  readonly parameters: ToolSpec['parameters'];
+  readonly description: string;
+  readonly effect: ToolSpec['effect'];
+  /** Whether it is a tool of the world. */
+  readonly of_world: boolean;
+}
+
+/** Longer logs are cut. */
+const MOST_LOG = 20_000;
+const CLOSE_MS = 500;
+
+interface Opened {
+  readonly host: ToolHost;
+  readonly spec: ToolSpec;
+  readonly session: WorldSession | undefined;
+  readonly changed: readonly string[];
+}
+
+/** The form of a call. Throws as `rerun` does, where the tool cannot be had. */
+export function callForm(api: Api, call: RecordedCall, options: Pick<RerunOptions, 'code' | 'folder'>, signal: AbortSignal): Promise<CallForm> {
+  return within(api, async (environment, work) => {
+    const { host, spec, session } = await open(api, call, options, environment(work), signal);
+    await host.close();
+    return { parameters: spec.parameters, description: spec.description, effect: spec.effect, of_world: session !== undefined };
+  });
+}
+
+/**
+ * Throws StudioError `conflict` with `details.irreversible` unless that is accepted, `config` when a module does not
+ * build or the tool is gone. What the tool itself throws is the result.
+ */
+export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
+  return within(api, async (environment, work) => {
+    let log = '';
+    const print = (text: string): void => {
+      if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
+    };
+    const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
+    const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
+    if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
+      throw new StudioError('conflict', `${spec.name} may change something outside that cannot be undone.`, {
+        mend: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.', details: { irreversible: [spec.name] },
+      });
+    }
+    const seconds = spec.timeoutSeconds ?? call.submission.agent.limits.tool_seconds;
+    const notes = session === undefined ? [] : await bringBack(session, call, signal);
+    const args = options.arguments ?? call.arguments;
+    const own = options.arguments === undefined || isSameJson(options.arguments, call.arguments);
+    const began = performance.now();
+    const outcome = await made(host, spec, { ...call, arguments: args }, seconds, print, signal);
+    const ms = performance.now() - began;
+    await host.close();
+    return {
+      ...outcome, ms, log, arguments: args, changed, notes,
+      same: own ? sameOutcome(call, outcome) : null,
+    };
+  });
+}
+
+type Outcome = Pick<Rerun, 'status' | 'result' | 'error' | 'changes'>;
+
+async function made(host: ToolHost, spec: ToolSpec, call: Pick<RecordedCall, 'id' | 'name' | 'arguments' | 'seed'>, seconds: number, print: (text: string) => void, signal: AbortSignal): Promise<Outcome> {
+  const limit = new AbortController();
+  let timer = setTimeout(() => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)), seconds * 1000);
+  const stop = AbortSignal.any([signal, limit.signal]);
+  try {
+    if (!isJsonObject(call.arguments)) throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} must be one JSON object.`);
+    const problems = argumentProblems(spec.parameters, call.arguments);
+    if (problems !== undefined) throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} do not match its schema: ${problems}.`);
+    const outcome: ToolOutcome = await host.call({ id: call.id, name: spec.name, arguments: call.arguments }, {
+      signal: stop, seed: call.seed, onLog: (_stream, text) => print(text),
+      onProgress: () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)), seconds * 1000);
+      },
+    });
+    const result = outcome.full === undefined ? outcome.response : new TextDecoder().decode(outcome.full);
+    return { status: 'ok', result, ...(outcome.changes === undefined ? {} : { changes: outcome.changes }) };
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    const late: unknown = limit.signal.aborted ? limit.signal.reason : thrown;
+    // What cannot be opened is told to the caller, what the tool did is its result.
+    if (StudioError.is(late)) throw late;
+    const error = ClassedError.from(late, 'tool_error');
+    return { status: 'error', error: error.toTrace(), ...(error.changes === undefined ? {} : { changes: error.changes }) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Makes the calls again that came since the snapshot. Gives what did not go as recorded. */
+async function bringBack(session: WorldSession, call: RecordedCall, signal: AbortSignal): Promise<string[]> {
+  const notes: string[] = [];
+  const names = new Set(session.specs.map(({ name }) => name));
+  const lost: EarlierCall[] = [];
+  for (const earlier of call.world?.since ?? []) {
+    if (!names.has(earlier.name) || earlier.effect === 'pure') continue;
+    if (earlier.effect === 'irreversible') {
+      lost.push(earlier);
+      continue;
+    }
+    const spec = session.specs.find(({ name }) => name === earlier.name);
+    if (spec === undefined) continue;
+    const seconds = spec.timeoutSeconds ?? call.submission.agent.limits.tool_seconds;
+    await made(session, spec, { id: `again-${earlier.seq}`, name: earlier.name, arguments: earlier.arguments, seed: earlier.seed }, seconds, () => undefined, signal);
+  }
+  if (lost.length > 0) notes.push(`Not made again before it, for they cannot be undone: ${lost.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`);
+  return notes;
+}
+
+async function open(api: Api, call: RecordedCall, { code, folder }: Pick<RerunOptions, 'code' | 'folder'>, environment: ToolEnvironment & { readonly own: Map<string, Uint8Array> }, signal: AbortSignal): Promise<Opened> {
+  const { submission } = call;
+  const changed: string[] = [];
+  const current = (module: SubmittedModule): Promise<SubmittedModule> => (code === 'recorded' ? Promise.resolve(module) : bundledNow(module, modulesOf(submission), folder, environment.own, changed));
+  // What a worker would open first: own tools by kind, so that no server is started for a tool that is elsewhere.
+  for (const entry of [...submission.agent.tools].sort((a, b) => Number(a.kind === 'mcp') - Number(b.kind === 'mcp'))) {
+    if (entry.kind === 'mcp' && entry.tools !== undefined && !entry.tools.includes(call.name)) continue;
+    if (entry.kind === 'mcp' && submission.world !== undefined) continue; // looked at after the world
+    const found = await openEntry(entry, call.name, current, environment);
+    if (found !== undefined) return { ...found, session: undefined, changed };
+  }
+  if (submission.world !== undefined && call.world !== undefined) {
+    const world = moduleWorld({ ...submission.world, module: await current(submission.world.module) }, environment);
+    const { seed, snapshot } = call.world;
+    const from = snapshot === undefined ? undefined : await api.getBlob(snapshot.sha, signal);
+    const session = await world.open({ task: call.task, seed, ...(from === undefined ? {} : { from }) }, signal);
+    const spec = session.specs.find(({ name }) => name === call.name);
+    if (spec !== undefined) return { host: session, spec, session, changed };
+    await session.close();
+    for (const entry of submission.agent.tools) {
+      const found = entry.kind === 'mcp' ? await openEntry(entry, call.name, current, environment) : undefined;
+      if (found !== undefined) return { ...found, session: undefined, changed };
+    }
+  }
+  throw new StudioError('not_found', `The agent has no tool ${call.name} that could be called${code === 'now' ? ', as its files are now' : ''}.`, { mend: 'If it was renamed or removed, make the call with the code of the recording.' });
+}
+
+async function openEntry(entry: SubmittedTools, name: string, current: (module: SubmittedModule) => Promise<SubmittedModule>, environment: ToolEnvironment): Promise<{ host: ToolHost; spec: ToolSpec } | undefined> {
+  const host = await openTools([entry.kind === 'module' ? { ...entry, module: await current(entry.module) } : entry], environment);
+  const spec = host.specs.find((candidate) => candidate.name === name);
+  if (spec !== undefined) return { host, spec };
+  await host.close();
+  return undefined;
+}
+
+/** The module as its file is now; as it was submitted when the file is nowhere. */
+async function bundledNow(module: SubmittedModule, modules: readonly SubmittedModule[], folder: string, own: Map<string, Uint8Array>, changed: string[]): Promise<SubmittedModule> {
+  const file = candidatesOf(module.file, modules, [folder]).find((candidate) => existsSync(candidate));
+  if (file === undefined) return module;
+  const bundle = await bundleModule(file, rootOf(file, module.file) ?? workspaceRoot(file, folder));
+  own.set(bundle.bundleSha, bundle.code);
+  own.set(bundle.mapSha, bundle.map);
+  if (bundle.bundleSha !== module.bundle) changed.push(module.file);
+  return { ...module, bundle: bundle.bundleSha, map: bundle.mapSha };
+}
+
+function rootOf(absolute: string, file: string): string | undefined {
+  const end = path.sep + file.split('/').join(path.sep);
+  return absolute.endsWith(end) ? absolute.slice(0, -end.length) : undefined;
+}
+
+type MakeEnvironment = (cwd: string, onLog?: (text: string) => void) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
+
+/** A folder and threads of its own, gone afterwards, whatever happens. */
+async function within<T>(api: Api, run: (environment: MakeEnvironment, work: string) => Promise<T>): Promise<T> {
+  const work = await mkdtemp(path.join(os.tmpdir(), 'rollout-call-'));
+  const reaper = new Reaper();
+  reaper.addFolder(work);
+  const pools = createToolPools({ directory: path.join(work, 'bundles'), env: allowedEnvironment(process.env), processGroups: reaper });
+  const own = new Map<string, Uint8Array>();
+  try {
+    return await run((cwd, onLog) => ({
+      cwd, pools, own,
+      readBlob: async (sha, signal) => own.get(sha) ?? api.getBlob(sha, signal),
+      ...(onLog === undefined ? {} : { onLog: (_stream: string, text: string) => onLog(text) }),
+    }), work);
+  } finally {
+    await pools.close();
+    await reaper.close(CLOSE_MS);
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function sameOutcome(call: RecordedCall, outcome: Outcome): boolean {
+  if (call.error !== undefined || outcome.error !== undefined) return call.error?.class === outcome.error?.class && call.error?.message === outcome.error?.message;
+  return call.result !== undefined && outcome.result !== undefined && isSameJson(call.result, outcome.result);
+}

@@ -1,0 +1,60 @@
+/** The figures of a tool over many calls, and of how the attempts went that used it. */
+import type { ErrorClass } from '../schema.ts';
+import type { Attempt } from '../statistics/outcomes.ts';
+import type { CallFact } from './fact.ts';
+
+export interface ToolStats {
+  readonly calls: number;
+  /** Of them, those that have not ended. */
+  readonly open: number;
+  readonly errors: number;
+  /** The most frequent first. */
+  readonly byClass: Partial<Record<ErrorClass, number>>;
+  /** Of the calls that tell how long they took; null when none does. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+/** How many of the attempts used a tool. */
+export interface UseShares {
+  readonly passed: { readonly used: number; readonly of: number };
+  readonly failed: { readonly used: number; readonly of: number };
+}
+
+export function toolStats(facts: Iterable<CallFact>): ToolStats {
+  let calls = 0;
+  let open = 0;
+  let errors = 0;
+  const counts = new Map<ErrorClass, number>();
+  const times: number[] = [];
+  for (const fact of facts) {
+    calls++;
+    if (fact.open) open++;
+    if (fact.error !== undefined) {
+      errors++;
+      counts.set(fact.error.class, (counts.get(fact.error.class) ?? 0) + 1);
+    }
+    if (fact.ms !== undefined) times.push(fact.ms);
+  }
+  return { calls, open, errors, byClass: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a)), ...quantiles(times) };
+}
+
+/** By nearest rank, as the report of a batch tells times. */
+function quantiles(given: readonly number[]): { p50: number | null; p95: number | null } {
+  const times = Float64Array.from(given).sort();
+  const rank = (share: number): number | null => times[Math.ceil(share * times.length) - 1] ?? null;
+  return { p50: rank(0.5), p95: rank(0.95) };
+}
+
+/** Shares of scored attempts that used at least one of the tools. */
+export function useShares(attempts: readonly Attempt[], tools: ReadonlySet<string>): UseShares {
+  const passed = { used: 0, of: 0 };
+  const failed = { used: 0, of: 0 };
+  for (const attempt of attempts) {
+    if (attempt.settlement !== 'scored') continue;
+    const side = attempt.passed ? passed : failed;
+    side.of++;
+    if (attempt.tools.some((name) => tools.has(name))) side.used++;
+  }
+  return { passed, failed };
+}

@@ -1,0 +1,63 @@
+/** What is said of a tool's calls, on one line each. */
+import { durationText } from '../text/units.ts';
+import { errorText, valueText } from '../text/values.ts';
+import type { CallFact } from './fact.ts';
+import type { ToolStats, UseShares } from './stats.ts';
+
+/** How much of a batch the figures are made of. */
+export interface Read {
+  /** Attempts that used some tool. */
+  readonly attempts: number;
+  /** Of them, those whose calls were read. */
+  readonly read: number;
+}
+
+/** `412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts`. */
+export function statsText(stats: ToolStats, shares: UseShares | undefined, read: Read): string {
+  const parts = [`${stats.calls.toLocaleString('en')} ${stats.calls === 1 ? 'call' : 'calls'}${stats.open > 0 ? ` (${stats.open.toLocaleString('en')} running)` : ''}`];
+  if (stats.calls > 0) parts.push(stats.errors === 0 ? 'no errors' : `${percent(stats.errors, stats.calls)} errors`);
+  if (stats.p50 !== null && stats.p95 !== null) parts.push(`p50 ${durationText(stats.p50)}, p95 ${durationText(stats.p95)}`);
+  const used = shares === undefined ? '' : sharesText(shares);
+  if (used !== '') parts.push(used);
+  if (read.read < read.attempts) parts.push(`calls of ${read.read.toLocaleString('en')} of ${read.attempts.toLocaleString('en')} attempts read`);
+  return parts.join(' · ');
+}
+
+export function sharesText({ passed, failed }: UseShares): string {
+  const sides = [
+    ...(passed.of === 0 ? [] : [`${percent(passed.used, passed.of)} of passed`]),
+    ...(failed.of === 0 ? [] : [`${percent(failed.used, failed.of)} of failed`]),
+  ];
+  return sides.length === 0 ? '' : `in ${sides.join(', ')} attempts`;
+}
+
+/** Never `0 %` of something, nor `100 %` of less than all. */
+export function percent(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0 %';
+  if (part === whole) return '100 %';
+  const share = (100 * part) / whole;
+  if (share < 1) return '< 1 %';
+  return `${share > 99 ? 99 : Math.round(share)} %`;
+}
+
+/** `renew_loan {loan_id: "L-3001"} → {due: "2026-05-01"}`. */
+export function callLine(fact: CallFact, width: number): string {
+  return cut(`${fact.tool} ${argumentsLine(fact)} ${resultLine(fact)}`, width);
+}
+
+export function argumentsLine({ values }: CallFact): string {
+  return values === undefined ? '…' : valueText(values.arguments);
+}
+
+/** `→ {…}` or `✗ tool_error: …`. */
+export function resultLine({ values, error, open }: CallFact): string {
+  if (error !== undefined) return `✗ ${errorText(error)}`;
+  if (open) return '… running';
+  return `→ ${values?.result === undefined ? 'nothing' : valueText(values.result)}`;
+}
+
+/** On one line, and not longer than it is wide. */
+export function cut(text: string, width: number): string {
+  const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ').replaceAll(/[\u0000-\u001f\u007f]/g, ' ');
+  return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
+}

@@ -1,0 +1,140 @@
+/** Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test saved from it. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { after, describe } from 'node:test';
+import { Bench } from '../support/cli.ts';
+import { sampleFolder } from './support/sample.ts';
+import { Story } from './support/story.ts';
+
+const TOOL = 'renew_loan';
+const PATIENCE_MS = 90_000;
+/** Where pictures are left for people to look at, when they are wanted. */
+const PICTURES = process.env['ROLLOUT_PICTURES'];
+
+interface Figures {
+  readonly tools: readonly { readonly tool: string; readonly calls: number; readonly byClass: { readonly unknown_tool?: number } }[];
+}
+
+describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
+  const folder = sampleFolder('latency_ms=20&slots=32');
+  const story = new Story('tool calls', folder, { viewport: { width: 1600, height: 1000 } });
+  let figures: Figures;
+
+  let bench: Bench | undefined;
+  // The store, and the server on it, are the window's.
+  after(() => {
+    if (bench !== undefined) rmSync(bench.folder, { recursive: true, force: true });
+  });
+  const cli = <T>(...args: string[]): Promise<T> => (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
+  const figuresOf = (tool: string): Figures['tools'][number] => {
+    const found = figures.tools.find((row) => row.tool === tool);
+    assert.ok(found, `the batch called ${tool}`);
+    return found;
+  };
+  const picture = async (name: string): Promise<void> => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await story.code.workbench.picture(path.join(PICTURES, `${name}.png`));
+  };
+  const peek = (): ReturnType<typeof story.code.page.locator> => story.code.page.locator('.peekview-widget');
+
+  story.step('a batch that was run outside shows over each tool how its calls went', async () => {
+    const { workbench } = story.code;
+    const { batch } = await cli<{ batch: string }>('run', 'batches/desk.batch.yaml', '--attempts', '3');
+    figures = await cli<Figures>('tools', batch);
+    await workbench.openFile('loans.ts');
+    const { calls } = figuresOf(TOOL);
+    await workbench.codeLens(new RegExp(`^${calls.toLocaleString('en')} calls? · .*p50 .*, p95 .* · in .* of passed`)).waitFor({ timeout: PATIENCE_MS });
+    await workbench.codeLens(/desk, .*(now|ago)/).waitFor();
+    await picture('lenses');
+  });
+
+  story.step('lines that threw are marked', async () => {
+    const { workbench, page } = story.code;
+    const { shown: [failed] } = await cli<{ shown: readonly { readonly error: { readonly place: { readonly file: string; readonly line: number } } }[] }>('tools', 'last', '--calls', TOOL, '--errors');
+    assert.ok(failed, `a call of ${TOOL} failed`);
+    const { file, line } = failed.error.place;
+    await workbench.openFile(path.posix.basename(file));
+    await page.keyboard.press('Control+G');
+    await workbench.answer(`:${line}`);
+    await workbench.atLine(line).waitFor();
+    const mark = page.locator('.glyph-margin-widgets .cgmr[class*="ced-"]').first();
+    await mark.waitFor({ timeout: PATIENCE_MS });
+    await picture('marks');
+  });
+
+  story.step('over the module of the world stand the figures of all its tools', async () => {
+    const { workbench } = story.code;
+    await workbench.openFile('library.world.yaml');
+    // The model also called tools that there are not.
+    const calls = figures.tools.reduce((sum, row) => sum + (row.byClass.unknown_tool === undefined ? row.calls : 0), 0);
+    await workbench.codeLens(new RegExp(`^\\d+ tools · ${calls.toLocaleString('en')} calls`)).waitFor({ timeout: PATIENCE_MS });
+  });
+
+  story.step('a hover tells the last calls', async () => {
+    const { workbench, page } = story.code;
+    await workbench.openFile('loans.ts');
+    await page.locator('.view-line').getByText(TOOL).first().hover();
+    const hover = page.locator('.monaco-hover').filter({ hasText: 'Show calls' });
+    await hover.getByText(/loan_id/).first().waitFor({ timeout: PATIENCE_MS });
+    await page.screenshot(PICTURES === undefined ? {} : { path: path.join(PICTURES, 'hover.png') });
+    await page.keyboard.press('Escape');
+  });
+
+  story.step('a click shows real calls in VS Code’s own peek view, each with what it was given and gave', async () => {
+    const { workbench, page } = story.code;
+    await workbench.codeLens(new RegExp(`^${figuresOf(TOOL).calls.toLocaleString('en')} calls?`)).click();
+    await peek().waitFor();
+    const rows = peek().locator('.ref-tree .monaco-list-row');
+    await rows.filter({ hasText: /^(passed|failed).*loan_id/ }).first().click();
+    await peek().locator('.preview .view-line').getByText('arguments').first().waitFor();
+    await picture('peek');
+    await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
+    await story.trajectory.selected.filter({ hasText: TOOL }).waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Escape');
+  });
+
+  story.step('the call of a trajectory’s page is made again, and gives the same', async () => {
+    const { workbench } = story.code;
+    await story.trajectory.steps.focus();
+    await workbench.command('Rollout: Re-run This Call');
+    await workbench.tab(`${TOOL}.json`).waitFor({ timeout: PATIENCE_MS });
+    await workbench.codeLens(/^\s*Run$/).click();
+    await workbench.codeLens(/^\s*Same as recorded · .*recorded/).waitFor({ timeout: PATIENCE_MS });
+    await story.code.page.locator('.tab').filter({ hasText: `${TOOL}: recorded ↔ now` }).waitFor();
+    await picture('rerun');
+  });
+
+  story.step('other arguments are checked by the tool’s schema, and fail where its code says so', async () => {
+    const { workbench, page } = story.code;
+    await page.locator('.tab').filter({ hasText: `${TOOL}.json` }).click();
+    await page.keyboard.press('Control+G');
+    await workbench.answer(':3');
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft'); // into the text of the id
+    await page.keyboard.insertText('x');
+    await page.locator('.squiggly-warning').first().waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Control+Enter');
+    await workbench.codeLens(/invalid_arguments/).waitFor({ timeout: PATIENCE_MS });
+    await picture('rerun-failed');
+  });
+
+  story.step('a test is saved from the recorded call, and passes', async () => {
+    const { workbench } = story.code;
+    await workbench.command('View: Close All Editors');
+    await workbench.openFile('loans.ts');
+    await workbench.codeLens(new RegExp(`^${figuresOf(TOOL).calls.toLocaleString('en')} calls?`)).click();
+    await peek().locator('.ref-tree .monaco-list-row').filter({ hasText: /^(passed|failed).*loan_id/ }).first().click();
+    await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Save as Test Case' }).first().click();
+    await workbench.tab(`${TOOL}.test.ts`).waitFor({ timeout: PATIENCE_MS });
+    const file = path.join(folder, 'tests', `${TOOL}.test.ts`);
+    assert.ok(existsSync(file));
+    assert.match(readFileSync(file, 'utf8'), /from '\.\.\/worlds\/library\.ts'/);
+    await picture('test');
+    const told = await cli<{ passed: boolean; output: string }>('test', file);
+    assert.ok(told.passed, told.output);
+    await workbench.toastButton(/Saved/, 'Run Test');
+    await workbench.toast(/passes/).waitFor({ timeout: PATIENCE_MS });
+  });
+});
