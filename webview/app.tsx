@@ -4,31 +4,44 @@ import { errorText } from '../src/common/errors.ts';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { BatchPage } from './batch/batchPage.tsx';
 import { EmptyState } from './components/notices/emptyState.tsx';
+import { BatchesPage } from './compare/batches/batchesPage.tsx';
 import { ComparePage } from './compare/comparePage.tsx';
 import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
-export function App({ host }: { readonly host: Host }) {
-  const [start, setStart] = useState<Start>();
-  const [place, setPlace] = useState<PagePlace>();
-  const [problem, setProblem] = useState<string>();
+/** How a page begins. */
+export type Begun = { readonly start: Start } | { readonly problem: string };
+
+export function begin(host: Host): Promise<Begun> {
+  return host.start.then((start) => ({ start }), (error: unknown) => ({ problem: errorText(error) }));
+}
+
+interface AppProps {
+  readonly host: Host;
+  /** Absent: nothing is shown until it began. */
+  readonly begun?: Begun;
+  /** Where it was asked to go meanwhile. */
+  readonly went?: PagePlace | undefined;
+}
+
+export function App({ host, begun: given, went }: AppProps) {
+  const [begun, setBegun] = useState(given);
+  const [place, setPlace] = useState(went);
   useEffect(() => {
-    host.start.then((begun) => {
-      setStart(begun);
-      setPlace(begun.place);
-    }, (error: unknown) => setProblem(errorText(error)));
+    if (begun === undefined) void begin(host).then(setBegun);
     const going = host.went(setPlace);
     return () => going.dispose();
   }, [host]);
-  if (problem !== undefined) return <EmptyState icon="error" title="This page cannot be shown" text={problem} />;
-  if (start === undefined || place === undefined) return null;
-  return <Page host={host} start={start} place={place} onNavigate={setPlace} />;
+  if (begun === undefined) return null;
+  if ('problem' in begun) return <EmptyState icon="error" title="This page cannot be shown" text={begun.problem} />;
+  return <Page host={host} start={begun.start} place={place ?? begun.start.place} onNavigate={setPlace} />;
 }
 
 /** A place of the same batch, rollout or task moves within the page; another one is a page of its own. */
 function Page({ host, start, place, onNavigate }: { readonly host: Host; readonly start: Start; readonly place: PagePlace; readonly onNavigate: (place: PagePlace) => void }) {
   const shared = useMemo(() => ({ host, readOnly: start.readOnly, can: start.can }), [host, start]);
-  if (place.page === 'compare') return <ComparePage key={`${place.batch}/${place.task}`} host={host} can={start.can} place={place} />;
+  if (place.page === 'compare') return <ComparePage key={`${place.batch}/${place.with ?? ''}/${place.task}`} host={host} can={start.can} place={place} />;
+  if (place.page === 'batches') return <BatchesPage key={`${place.batch}/${place.with}`} host={host} can={start.can} place={place} onNavigate={onNavigate} />;
   return place.page === 'batch'
     ? <BatchPage key={place.batch} {...shared} place={place} />
     : <TrajectoryPage key={place.rollout} {...shared} place={place} onNavigate={onNavigate} />;

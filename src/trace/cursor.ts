@@ -45,9 +45,25 @@ export function step(model: TrajectoryModel, seq: number, distance: 1 | -1): num
 
 /** What failed next after `seq`; `distance` −1: before. */
 export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
-  const places = model.errors.map((error) => positionOf(model, error.seq) ?? error.seq).sort((a, b) => a - b);
+  const places = failedPlaces(model);
   const index = countUpTo(places, distance === 1 ? seq : seq - 1);
   return distance === 1 ? places[index] : places[index - 1];
+}
+
+/** Places of all that failed, ascending, by model: they are only added to. */
+const failedOf = new WeakMap<TrajectoryModel, { taken: number; readonly places: number[] }>();
+
+function failedPlaces(model: TrajectoryModel): readonly number[] {
+  let known = failedOf.get(model);
+  if (known === undefined) failedOf.set(model, (known = { taken: 0, places: [] }));
+  const { places } = known;
+  for (; known.taken < model.errors.length; known.taken++) {
+    const seq = model.errors[known.taken]?.seq ?? 0;
+    const place = positionOf(model, seq) ?? seq;
+    // A call may fail after one that began later.
+    places.splice(countUpTo(places, place), 0, place);
+  }
+  return places;
 }
 
 /** The call of the same tool after this one; `distance` −1: before. Where no call is selected, the next call at all. */

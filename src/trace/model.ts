@@ -11,6 +11,7 @@ import { Intervals } from './model/intervals.ts';
 import { MessageBook, responseIn, type MessageEntry } from './model/messages.ts';
 import { closeSpan, errorOf, isEnd, isStart, spanOf, type EndEvent, type Span, type StartEvent, type ToolSpan } from './model/spans.ts';
 import type { Agent, Failure, Step } from './model/step.ts';
+import { StepBook, type StepDraft } from './model/stepBook.ts';
 import { NodeTree } from './model/tree.ts';
 import { UsageLog, type UsageSoFar } from './model/usage.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
@@ -21,15 +22,12 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer I)[] 
 
 export class TrajectoryModel {
   readonly #events: AnyEvent[] = [];
-  readonly #stepOf: number[] = [];
-  readonly #steps: Mutable<Step>[] = [{ index: 0, seq: 1, agent: '', tools: [], seqs: [] }];
+  readonly #steps = new StepBook();
   readonly #spans = new Map<number, Span>();
   readonly #openSpans = new Intervals();
   readonly #calls = new Map<string, ToolSpan>();
   readonly #tools: ToolSpan[] = [];
   readonly #agents = new Map<string, Mutable<Agent>>();
-  /** The newest step of each agent. */
-  readonly #agentStep = new Map<string, number>();
   readonly #tree = new NodeTree();
   readonly #messages = new MessageBook();
   readonly #edits = new EditLog();
@@ -43,6 +41,7 @@ export class TrajectoryModel {
   readonly #logs: EventOf<'log'>[] = [];
   readonly #leases: EventOf<'rollout.lease'>[] = [];
   readonly #errors: Failure[] = [];
+  #skipped: { readonly from: number; readonly to: number } | undefined;
   #start: EventOf<'rollout.start'> | undefined;
   #end: EventOf<'rollout.end'> | undefined;
 
@@ -58,6 +57,22 @@ export class TrajectoryModel {
       }
       this.#take(event);
     }
+  }
+
+  /**
+   * Leaves out the events up to `seq`, and the steps up to `step`: for a look at a part of a trajectory whose rest is
+   * still being read. What is asked of the whole (counts, states, the first of something) is not to be asked of a part.
+   */
+  skip(seq: number, step: number): void {
+    if (seq <= this.last) return;
+    this.#skipped = { from: this.last + 1, to: seq };
+    this.#events.length = seq;
+    this.#steps.skip(seq, step);
+  }
+
+  /** The events that were left out; undefined of a whole trajectory. */
+  get skipped(): { readonly from: number; readonly to: number } | undefined {
+    return this.#skipped;
   }
 
   // ---- the whole
@@ -93,21 +108,20 @@ export class TrajectoryModel {
 
   /** Step 0 first. */
   get steps(): readonly Step[] {
-    return this.#steps;
+    return this.#steps.all;
   }
 
   step(index: number): Step | undefined {
-    return this.#steps[index];
+    return this.#steps.all[index];
   }
 
   stepOf(seq: number): Step | undefined {
-    const index = this.#stepOf[seq - 1];
-    return index === undefined ? undefined : this.#steps[index];
+    return this.#steps.of(seq);
   }
 
   /** The last seq that a fork from step `index` shares. */
   cutOf(index: number): number | undefined {
-    const step = this.#steps[index];
+    const step = this.step(index);
     return step === undefined ? undefined : Math.max(0, step.seq - 1);
   }
 
@@ -253,45 +267,14 @@ export class TrajectoryModel {
 
   #take(event: AnyEvent): void {
     this.#events.push(event);
-    if ('unknown' in event) {
-      this.#belong(event, this.#stepFor(event));
-      return;
-    }
-    const step = event.kind === 'model.start' ? this.#newStep(event) : this.#stepFor(event);
-    this.#belong(event, step);
+    const step = this.#steps.add(event, this.#spans);
+    if ('unknown' in event) return;
     const agent = this.#lane(event);
     if (isStart(event)) this.#open(event, step, agent);
     else if (isEnd(event)) this.#close(event);
     const error = errorOf(event);
     if (error !== undefined) this.#errors.push({ seq: event.seq, step: step.index, error });
     this.#note(event, agent);
-  }
-
-  #newStep(event: EventOf<'model.start'>): Mutable<Step> {
-    // A call done again after a takeover is the same step: only its span is new.
-    const again = this.#steps[event.data.step];
-    if (again !== undefined && again.index > 0 && again.agent === (event.agent ?? '')) return again;
-    const step: Mutable<Step> = { index: this.#steps.length, seq: event.seq, agent: event.agent ?? '', tools: [], seqs: [] };
-    this.#steps.push(step);
-    this.#agentStep.set(step.agent, step.index);
-    return step;
-  }
-
-  /** The step of the span it belongs to, else the newest of its agent, else the newest of all. */
-  #stepFor(event: AnyEvent): Mutable<Step> {
-    const span = event.span === undefined ? undefined : this.#spans.get(event.span);
-    const parent = event.parent === undefined ? undefined : this.#spans.get(event.parent);
-    const own = event.agent === undefined ? undefined : this.#agentStep.get(event.agent);
-    const newest = this.#steps.length - 1;
-    const index = span?.step ?? (parent?.kind === 'model' ? parent.step : own ?? parent?.step ?? newest);
-    const step = this.#steps[index] ?? this.#steps[newest];
-    if (step === undefined) throw new StudioError('internal', 'A trajectory has no step 0.');
-    return step;
-  }
-
-  #belong(event: AnyEvent, step: Mutable<Step>): void {
-    this.#stepOf.push(step.index);
-    step.seqs.push(event.seq);
   }
 
   #lane(event: TraceEvent): Mutable<Agent> | undefined {
@@ -304,7 +287,7 @@ export class TrajectoryModel {
     return agent;
   }
 
-  #open(event: StartEvent, step: Mutable<Step>, agent: Mutable<Agent> | undefined): void {
+  #open(event: StartEvent, step: StepDraft, agent: Mutable<Agent> | undefined): void {
     const span = spanOf(event, step.index);
     this.#spans.set(span.seq, span);
     this.#openSpans.open(span.seq);
@@ -320,8 +303,7 @@ export class TrajectoryModel {
         this.#calls.set(span.start.data.call, span);
         return;
       case 'agent':
-        // What a member does before its first model call belongs to the step that called it.
-        if (!this.#agentStep.has(span.agent)) this.#agentStep.set(span.agent, step.index);
+        this.#steps.join(span.agent, step.index);
         if (agent !== undefined) agent.span ??= span;
         return;
       case 'world':

@@ -23,6 +23,8 @@ export interface Query {
   readonly text: string;
   /** For people: how the text was understood. */
   readonly explain: string;
+  /** Of plain text: what is looked for. */
+  readonly words?: readonly string[];
   matches(environment: QueryEnvironment): Match;
 }
 
@@ -102,6 +104,7 @@ function textQuery(text: string, words: readonly string[]): Query {
   return {
     kind: 'text',
     text,
+    words,
     explain: words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
     matches: (environment) => (test(environment.everything) ? MATCH : NO_MATCH),
   };

@@ -78,7 +78,8 @@ export const source = z.enum(['live', 'recorded', 'edited', 'observed', 'importe
 export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;
-export const callStatus = z.enum(['ok', 'error']);
+/** `cut`: of a fork, it was open where the fork was cut; what goes on of it is done anew. */
+export const callStatus = z.enum(['ok', 'error', 'cut']);
 
 export const usage = z.object({
   input_tokens: int.min(0),
@@ -123,6 +124,9 @@ export const tokenRecord = z.object({
   logprobs: z.string().optional(),
 });
 export type TokenRecord = z.infer<typeof tokenRecord>;
+
+/** Where a batch that is a fork left its parent. `differs`: what of code and configuration is other than the parent's, a line each. */
+export const forkPoint = z.object({ rollout: z.string(), seq: int.min(0), differs: z.array(z.string()).optional() });
 
 // ---- the kinds ------------------------------------------------------------------------------------------------
 
@@ -169,7 +173,8 @@ const eventData = {
   'agent.start': () => z.object({ how: z.enum(['team', 'handoff', 'parallel', 'loop']), m: int.min(1).optional() }),
   'agent.end': () => z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.open': () => z.object({ world: z.string(), kind: z.string(), seed: int.optional(), from: sha.optional() }),
-  'world.close': () => z.object({ ms: ms.optional(), error: traceError.optional() }),
+  /** `status`: only `cut`. */
+  'world.close': () => z.object({ status: z.literal('cut').optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.diff': () => z.object({ changes: z.array(change) }),
   'world.snapshot': () => z.object({ snapshot: sha, bytes: int.min(0) }),
   score: () => z.object({
@@ -192,7 +197,7 @@ const eventData = {
     fingerprint: sha.optional(),
   }),
   // In the batch stream.
-  'batch.start': () => z.object({ name: z.string(), submission: sha.optional(), parent: z.object({ rollout: z.string(), seq: int.min(0) }).optional() }),
+  'batch.start': () => z.object({ name: z.string(), submission: sha.optional(), parent: forkPoint.optional() }),
   infra: () => z.object({
     what: z.string(), pod: z.string().optional(), node: z.string().optional(), endpoint: z.string().optional(),
     worker: z.string().optional(), rollout: z.string().optional(), ms: ms.optional(), text: z.string(),

@@ -1,5 +1,6 @@
 /** What a person can do from the batch page. Failures are told in a notice. */
 import { errorText } from '../../src/common/errors.ts';
+import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
 import { say } from '../components/notices/notice.tsx';
 import type { Host } from '../host/host.ts';
@@ -15,6 +16,8 @@ export interface BatchActions {
   readonly openRollout: (rollout: string, beside: boolean, seq?: number) => void;
   /** All attempts at a task, side by side. */
   readonly compare: (index: number) => void;
+  /** This batch and another one, side by side. */
+  readonly compareWith: (other: BatchRow) => void;
   readonly copy: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;
   readonly batch: (verb: BatchVerb) => void;
@@ -40,6 +43,10 @@ export function batchActions(host: Host, view: BatchView, { readOnly, can }: Pic
     },
     compare: (index) => {
       if (can.has('open')) tell(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
+    },
+    compareWith: (other) => {
+      const later = other.created_at >= (view.data.row?.created_at ?? 0);
+      tell(host.act({ do: 'open', place: { page: 'batches', ...(later ? { batch, with: other.batch } : { batch: other.batch, with: batch }) } }));
     },
     copy: ({ index, attempt }) => {
       const reference = `${batch}/${view.taskName(index)}/${attempt}`;

@@ -17,6 +17,7 @@ export const BATCH_KEYS = [
   { title: 'Page', keys: [
     { keys: '/', does: 'filter' },
     { keys: 'I', does: 'detail pane' },
+    { keys: 'Shift+C', does: 'compare with another batch' },
     { keys: 'Alt+click on an outcome', does: 'only this outcome' },
     { keys: '?', does: 'all keys' },
   ] },

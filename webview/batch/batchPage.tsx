@@ -18,6 +18,7 @@ import { BATCH_KEYS } from './batchKeys.ts';
 import './batchPage.css';
 import { BatchFoot } from './batchFoot.tsx';
 import { BatchView } from './batchView.ts';
+import { CompareWith } from './compareWith.tsx';
 import { emptyGrid } from './emptyGrid.tsx';
 import { Grid } from './grid/grid.tsx';
 import { BatchHead } from './head/batchHead.tsx';
@@ -42,6 +43,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
   const page = usePageWidth();
   const [pane, setPane] = useState(() => recall('batch.pane', z.boolean()) ?? true);
   const [keys, setKeys] = useState(false);
+  const [choosing, setChoosing] = useState(false);
   const input = useRef<HTMLElement | null>(null);
   const togglePane = (): void => {
     remember('batch.pane', !pane);
@@ -50,13 +52,13 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
   const { data } = view;
   const lost = useLost(host, data);
   useTelling(host, view);
-  useKeys(pageKeys(view, actions, { togglePane, search: () => input.current?.focus(), showKeys: () => setKeys(true) }), !keys);
+  useKeys(pageKeys(view, actions, { togglePane, search: () => input.current?.focus(), showKeys: () => setKeys(true), compareWith: () => setChoosing(true) }), !keys && !choosing);
 
   const wide = page >= 1180;
   const empty = emptyGrid(view, lost !== undefined);
   return (
     <main class="batch-page" aria-label={data.row === undefined ? 'Batch' : `Batch ${data.row.name}`} aria-busy={data.loading === 'loading'}>
-      <BatchHead view={view} actions={actions} page={page} />
+      <BatchHead view={view} actions={actions} page={page} onCompare={() => setChoosing(true)} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
       <Panels view={view} page={page} />
       <FilterBar view={view} page={page} pane={wide ? pane : undefined} onPane={togglePane} inputRef={input} />
@@ -66,6 +68,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
       </div>
       {page <= 640 && <AttemptSheet view={view} actions={actions} />}
       <BatchFoot view={view} lost={lost !== undefined} page={page} onKeys={() => setKeys(true)} />
+      {choosing && <CompareWith view={view} actions={actions} onClose={() => setChoosing(false)} />}
       {keys && <KeysOverlay groups={BATCH_KEYS} onClose={() => setKeys(false)} />}
     </main>
   );
@@ -75,9 +78,10 @@ interface PageDoes {
   readonly togglePane: () => void;
   readonly search: () => void;
   readonly showKeys: () => void;
+  readonly compareWith: () => void;
 }
 
-function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, showKeys }: PageDoes): Record<string, () => void> {
+function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, showKeys, compareWith }: PageDoes): Record<string, () => void> {
   const next = (direction: 1 | -1) => (): void => {
     view.keyed();
     const found = seek(view.rows, view.cursor, view.width, direction, (index, attempt) => {
@@ -92,7 +96,7 @@ function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, 
   const compare = (): void => {
     if (view.shown !== undefined) actions.compare(view.shown.index);
   };
-  return { i: togglePane, '/': search, 'mod+f': search, '?': showKeys, n: next(1), 'shift+n': next(-1), c: compare, y: copy };
+  return { i: togglePane, '/': search, 'mod+f': search, '?': showKeys, n: next(1), 'shift+n': next(-1), c: compare, 'shift+c': compareWith, y: copy };
 }
 
 /** What a banner says while the server does not answer. What was read before stays on screen. */

@@ -21,6 +21,8 @@ export interface Spot {
 
 export interface AlignedRowsProps {
   readonly attempts: readonly ComparedAttempt[];
+  /** How the column of an attempt is headed. */
+  readonly nameOf: (index: number) => string;
   readonly alignment: Alignment;
   /** Columns that are shown, as indexes into the attempts. */
   readonly columns: readonly number[];
@@ -32,7 +34,7 @@ export interface AlignedRowsProps {
   readonly onOpen: (spot: Spot) => void;
 }
 
-export function AlignedRows({ attempts, alignment, columns, spot, onRow, onColumn, onOpen }: AlignedRowsProps) {
+export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow, onColumn, onOpen }: AlignedRowsProps) {
   const heads = useRef<HTMLDivElement>(null);
   useEffect(() => heads.current?.children[spot.column]?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [spot.column, columns]);
   const { rows, firstSplit } = alignment;
@@ -44,7 +46,7 @@ export function AlignedRows({ attempts, alignment, columns, spot, onRow, onColum
           const attempt = attempts[column];
           return attempt === undefined ? null : (
             <div key={column} class={`compare-head${index === spot.column ? ' is-chosen' : ''}`} onClick={() => onColumn(index)}>
-              <Glyph outcome={attempt.outcome} title={attempt.outcome} /> attempt {attempt.attempt}
+              <Glyph outcome={attempt.outcome} title={attempt.outcome} /> {nameOf(column)}
               {column === alignment.reference && <span class="compare-tag">reference</span>}
             </div>
           );

@@ -12,6 +12,8 @@ import type { Host } from '../host/host.ts';
 
 export interface Compared {
   readonly attempts: readonly ComparedAttempt[];
+  /** The batch of each. */
+  readonly batches: readonly string[];
   readonly tree: Branch;
   readonly alignment: Alignment;
 }
@@ -20,33 +22,43 @@ export class CompareData extends StreamData {
   /** Absent until all attempts were read. */
   compared: Compared | undefined;
   batch: BatchRow | undefined;
+  /** The later batch beside it. */
+  other: BatchRow | undefined;
   /** Attempts that have not ended: more comes of them. */
   open = 0;
   /** Attempts read so far, and how many there are. */
   read = 0;
   total = 0;
 
-  constructor(host: Host, batch: string, task: string) {
+  constructor(host: Host, batch: string, task: string, other: string | undefined) {
     super(host);
-    void this.load(this.#read(batch, task));
+    void this.load(this.#read(batch, task, other));
   }
 
-  async #read(batch: string, task: string): Promise<void> {
+  async #read(batch: string, task: string, other: string | undefined): Promise<void> {
     this.batch = await this.api.batch(batch, this.signal);
-    const rows: RolloutRow[] = await Array.fromAsync(this.api.allRollouts(batch, { task, all: 1 }, this.signal));
-    const counted = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []).sort((a, b) => a.attempt - b.attempt);
+    if (other !== undefined) this.other = await this.api.batch(other, this.signal);
+    const counted = [...(await this.#rows(batch, task)), ...(other === undefined ? [] : await this.#rows(other, task))];
     this.open = counted.filter((row) => row.state !== 'ended').length;
     const begun = counted.filter((row) => row.last > 0);
     this.total = begun.length;
     const attempts: ComparedAttempt[] = [];
+    const batches: string[] = [];
     for (const row of begun) {
       const model = new TrajectoryModel();
       for await (const page of this.api.allEvents(row.rollout, this.signal)) model.push(page.map((event) => readEvent(event, { checked: true })));
       attempts.push(comparedAttempt(row, model));
+      batches.push(row.batch);
       this.read = attempts.length;
       this.touch();
     }
-    this.compared = { attempts, tree: prefixTree(attempts), alignment: align(attempts, bestReference(attempts)) };
+    this.compared = { attempts, batches, tree: prefixTree(attempts), alignment: align(attempts, bestReference(attempts)) };
     this.head();
+  }
+
+  /** The row that counts of each attempt. */
+  async #rows(batch: string, task: string): Promise<RolloutRow[]> {
+    const rows: RolloutRow[] = await Array.fromAsync(this.api.allRollouts(batch, { task, all: 1 }, this.signal));
+    return [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []).sort((a, b) => a.attempt - b.attempt);
   }
 }

@@ -9,23 +9,27 @@ import { ActionLink } from '../components/link.tsx';
 export interface CompareHeadProps {
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly batch: BatchRow | undefined;
+  /** The later batch beside it. */
+  readonly other: BatchRow | undefined;
   readonly attempts: readonly ComparedAttempt[];
   readonly can: ReadonlySet<PageVerb>;
   readonly act: (action: PageAction) => void;
   readonly onReload: () => void;
 }
 
-export function CompareHead({ place, batch, attempts, can, act, onReload }: CompareHeadProps) {
+export function CompareHead({ place, batch, other, attempts, can, act, onReload }: CompareHeadProps) {
   return (
     <header class="compare-title">
       <h1 title={place.task}>{place.task}</h1>
       {attempts.length > 0 && <span>{outcomes(attempts)}</span>}
       <span class="grow" />
       <div class="compare-actions">
-        {batch !== undefined && can.has('open') && <ActionLink label={batch.name} title="Open the batch (O)" onClick={() => act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
+        {batch !== undefined && can.has('open') && <ActionLink label={other === undefined ? batch.name : `${batch.name} (before)`} title="Open the batch (O)" onClick={() => act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
+        {other !== undefined && batch !== undefined && can.has('open') && <ActionLink label={`${other.name} (after)`} title="Open the later batch" onClick={() => act({ do: 'open', place: { page: 'batch', batch: other.batch } })} />}
+        {other !== undefined && batch !== undefined && can.has('open') && <ActionLink label="both batches" title="Which tasks went over" onClick={() => act({ do: 'open', place: { page: 'batches', batch: batch.batch, with: other.batch } })} />}
         <Button kind="icon" icon="refresh" label="Read again" onClick={onReload} />
         {can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />}
-        {can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
+        {can.has('save') && other === undefined && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
       </div>
     </header>
   );

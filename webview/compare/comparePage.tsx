@@ -20,12 +20,12 @@ export interface ComparePageProps {
 }
 
 export function ComparePage({ host, can, place }: ComparePageProps) {
-  const { batch, task } = place;
+  const { batch, task, with: other } = place;
   const [reading, setReading] = useState(1);
-  const data = useMemo(() => new CompareData(host, batch, task), [host, batch, task, reading]);
+  const data = useMemo(() => new CompareData(host, batch, task, other), [host, batch, task, other, reading]);
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
-  useEffect(() => host.at({ page: 'compare', batch, task }, `Attempts at ${task}`), [host, batch, task]);
+  useEffect(() => host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts at ${task}`), [host, batch, task, other]);
   const server = useValue(host.server);
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
@@ -37,7 +37,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   return (
     <main class="compare-page">
       {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
-      <CompareHead place={place} batch={data.batch} attempts={data.compared?.attempts ?? []} can={can} act={act} onReload={reload} />
+      <CompareHead place={place} batch={data.batch} other={data.other} attempts={data.compared?.attempts ?? []} can={can} act={act} onReload={reload} />
       {data.compared !== undefined && data.open > 0 && <Banner kind="info" text={`${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. What comes from here on is shown once it is read again.`} actions={[{ label: 'Read again', onClick: reload }]} />}
       <Content key={reading} data={data} place={place} act={act} onReload={reload} />
     </main>

@@ -18,7 +18,7 @@ export interface ComparisonProps {
   readonly act: (action: PageAction) => void;
 }
 
-export function Comparison({ compared: { attempts, tree, alignment }, place, act }: ComparisonProps) {
+export function Comparison({ compared: { attempts, batches, tree, alignment }, place, act }: ComparisonProps) {
   const branches = useMemo(() => branchRows(tree), [tree]);
   const [branch, setBranch] = useState(0);
   const [spot, setSpot] = useState<Spot>({ row: alignment.firstSplit ?? 0, column: 0 });
@@ -43,15 +43,15 @@ export function Comparison({ compared: { attempts, tree, alignment }, place, act
   };
   const attemptAt = ({ row, column }: Spot) => {
     const index = columns[column] ?? alignment.reference;
-    return { attempt: attempts[index], action: alignment.rows[row]?.cells[index]?.action };
+    return { attempt: attempts[index], batch: batches[index] ?? place.batch, action: alignment.rows[row]?.cells[index]?.action };
   };
   const open = (at: Spot, beside = false): void => {
     const { attempt, action } = attemptAt(at);
     if (attempt !== undefined) act({ do: 'open', place: { page: 'trajectory', rollout: attempt.rollout, ...(action === undefined ? {} : { seq: action.seq }) }, ...(beside ? { beside } : {}) });
   };
   const copy = (): void => {
-    const { attempt, action } = attemptAt(spot);
-    if (attempt !== undefined) act({ do: 'copy', text: `${place.batch}/${place.task}/${attempt.attempt}${action === undefined ? '' : `:${action.step}`}` });
+    const { attempt, batch, action } = attemptAt(spot);
+    if (attempt !== undefined) act({ do: 'copy', text: `${batch}/${place.task}/${attempt.attempt}${action === undefined ? '' : `:${action.step}`}` });
   };
   useKeys(compareBindings({
     row: (distance) => toRow(spot.row + distance), end: (direction) => toRow(direction === 1 ? last : 0), column: (distance) => toColumn(spot.column + distance),
@@ -62,7 +62,7 @@ export function Comparison({ compared: { attempts, tree, alignment }, place, act
   const first = <section class="compare-tree" aria-label="Branches of all attempts"><BranchTree rows={branches} selected={branch} onSelect={toBranch} /></section>;
   const second = (
     <section class="compare-columns" aria-label="Attempts of the branch">
-      <AlignedRows attempts={attempts} alignment={alignment} columns={columns} spot={spot} onRow={toRow} onColumn={toColumn} onOpen={open} />
+      <AlignedRows attempts={attempts} nameOf={(index) => `${place.with === undefined ? 'attempt' : batches[index] === place.batch ? 'before' : 'after'} ${attempts[index]?.attempt ?? ''}`} alignment={alignment} columns={columns} spot={spot} onRow={toRow} onColumn={toColumn} onOpen={open} />
     </section>
   );
   return (

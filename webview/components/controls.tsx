@@ -1,15 +1,14 @@
 /**
- * Buttons, fields and choices. The only file that knows `@vscode/webview-ui-toolkit`: its upstream is archived, and
- * whatever comes after it goes here.
+ * Buttons, fields and choices. Only this file and toolkit.ts know `@vscode/webview-ui-toolkit`: its upstream is archived,
+ * and whatever comes after it goes here. Its elements are defined after the first rows; until then they are plain boxes
+ * of the same size (theme/controls.css), and what they hold and hear of stays as the browser makes them what they are.
  */
-import {
-  provideVSCodeDesignSystem, vsCodeButton, vsCodeCheckbox, vsCodeDropdown, vsCodeOption, vsCodeTextField,
-} from '@vscode/webview-ui-toolkit';
 import { h, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { afterFirstRows } from './later.ts';
 import { Icon, type IconName } from './marks/icon.tsx';
 
-provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeCheckbox(), vsCodeDropdown(), vsCodeOption(), vsCodeTextField());
+afterFirstRows(() => void import('./toolkit.ts').then(({ defineElements }) => defineElements()));
 
 export interface ButtonProps {
   readonly kind: 'primary' | 'secondary' | 'icon';
@@ -62,14 +61,14 @@ export interface DropdownProps {
 export function Dropdown({ label, value, options, onChange }: DropdownProps) {
   const element = useRef<HTMLInputElement>(null);
   const names = options.map((option) => option.value).join(' ');
-  // The toolkit takes its value only once its options are there.
+  // The toolkit takes its value only once its options are there; before it is there itself, the option says that it is the one.
   useEffect(() => {
-    if (element.current !== null && element.current.value !== value) element.current.value = value;
+    if (element.current?.matches(':defined') === true && element.current.value !== value) element.current.value = value;
   }, [value, names]);
   return h('vscode-dropdown', {
     'class': 'dropdown', 'aria-label': label, 'ref': element,
     'onChange': (event: Event) => onChange((event.currentTarget as HTMLInputElement).value),
-  }, options.map((option) => h('vscode-option', { key: option.value, value: option.value }, option.text)));
+  }, options.map((option) => h('vscode-option', { key: option.value, value: option.value, selected: option.value === value }, option.text)));
 }
 
 export function Checkbox({ label, checked, onChange }: { readonly label: string; readonly checked: boolean; readonly onChange: (checked: boolean) => void }) {

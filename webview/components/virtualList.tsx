@@ -1,6 +1,7 @@
 /** A list of rows of one height, of which only those in sight are drawn: it reaches the last of any number. */
 import type { HTMLAttributes, VNode } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { firstRowsShown } from './later.ts';
 
 export interface VirtualListProps {
   readonly count: number;
@@ -21,19 +22,26 @@ export interface VirtualListProps {
   /** Somebody scrolled up while it followed. */
   readonly onScrolledAway?: () => void;
   readonly rowProps?: (index: number) => HTMLAttributes<HTMLDivElement>;
+  /** When it changes the rows are counted anew: what is in sight stays where it is. */
+  readonly counting?: unknown;
 }
 
 const ITEM_ROLES = { listbox: 'option', list: 'listitem', tree: 'treeitem' } as const;
 /** Rows drawn beyond each edge. */
 const AHEAD = 8;
 
-export function VirtualList({ count, rowHeight, label, role, selected, keyOf, row, onSelect, onOpen, follow = false, onScrolledAway, rowProps }: VirtualListProps) {
+export function VirtualList({ count, rowHeight, label, role, selected, keyOf, row, onSelect, onOpen, follow = false, onScrolledAway, rowProps, counting }: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [height, setHeight] = useState(0);
   const [, draw] = useReducer((count: number) => count + 1, 0);
   /** How far it is scrolled. */
   const at = useRef(0);
+  const key = selected < 0 ? undefined : keyOf(selected);
+  const counted = useRef({ counting, selected, key });
+  const shifted = counted.current.counting === counting || key === undefined || counted.current.key !== key ? 0 : selected - counted.current.selected;
+  counted.current = { counting, selected, key };
+  at.current = Math.max(0, at.current + shifted * rowHeight);
   // What is followed is drawn at its end at once, not first where it was before it grew.
   const top = follow && height > 0 ? Math.max(0, count * rowHeight - height) : at.current;
   /** Where this list itself scrolled to: an event from there is nobody's hand. */
@@ -48,6 +56,10 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
     return () => observer.disconnect();
   }, []);
 
+  useEffect(() => {
+    if (count > 0 && height > 0) firstRowsShown();
+  }, [count === 0 || height === 0]);
+
   const scrollTo = (to: number): void => {
     const element = scroller.current;
     const next = Math.max(0, Math.min(to, count * rowHeight - height));
@@ -57,9 +69,14 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
     at.current = next;
     draw(undefined);
   };
+  useLayoutEffect(() => {
+    if (shifted === 0 || scroller.current === null) return;
+    own.current = at.current;
+    scroller.current.scrollTop = at.current;
+  });
   // The selected row is brought into sight when it changes, not when somebody scrolls.
   useEffect(() => {
-    if (selected < 0 || height === 0) return;
+    if (selected < 0 || height === 0 || shifted !== 0) return;
     if (selected * rowHeight < top) scrollTo(selected * rowHeight);
     else if ((selected + 1) * rowHeight > top + height) scrollTo((selected + 1) * rowHeight - height);
   }, [selected, height === 0]);

@@ -27,6 +27,11 @@ export class Blobs {
     return bytes;
   }
 
+  /** Bytes for one who keeps them: they are not kept here. */
+  fetch({ $blob: sha }: Pick<BlobRef, '$blob'>): Promise<Uint8Array> {
+    return this.#api.getBlob(sha);
+  }
+
   async text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string> {
     return new TextDecoder().decode(await this.bytes(ref));
   }

@@ -49,8 +49,9 @@ export abstract class StreamData {
     return this.#closed.signal;
   }
 
-  protected touch(): void {
-    const catchingUp = this.loading === 'loading' && performance.now() - this.#began > AT_ONCE_MS;
+  /** `soon`: somebody waits for it. */
+  protected touch(soon = false): void {
+    const catchingUp = !soon && this.loading === 'loading' && performance.now() - this.#began > AT_ONCE_MS;
     this.#pace.touch(catchingUp ? CATCHING_UP_MS : undefined);
   }
 

@@ -1,26 +1,30 @@
 /** The page in a plain browser, served by the server under `/view/`. The token is in the fragment, which no server sees. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
+import { editorUrl } from '../../src/protocol/editorLink.ts';
 import type { OpenSocket } from '../../src/protocol/follow.ts';
 import type { PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
 import { fetchTransport, type ServerAddress, type Transport } from '../../src/protocol/transport.ts';
 import { placeFromParams, placeToParams } from './address.ts';
+import { answeredEarly, clientSocket, openedEarly, type Early } from './early.ts';
 import type { Host, Start } from './host.ts';
 
 const CAN: readonly PageVerb[] = ['open', 'copy', 'external', 'link', 'batch'];
 /** The fragment follows the cursor, but browsers take only so many changes in a while. */
 const ADDRESS_EVERY_MS = 400;
 
-export function browserHost(): Host {
+/** `early`: what was asked for before the program was there. */
+export function browserHost(early: Early | undefined): Host {
   const given = new URLSearchParams(window.location.hash.slice(1));
   const token = given.get('token') ?? '';
   const address = (): ServerAddress => ({ url: window.location.origin, token });
   const server = new Observable<ServerState>({ state: 'ok' });
-  return { ...tab(given), kind: 'browser', server, transport: watched(fetchTransport(address), server), openSocket: browserSocket(address, server) };
+  const fetching = fetchTransport(address);
+  return { ...tab(given), kind: 'browser', server, transport: watched(early === undefined ? fetching : answeredEarly(fetching, early), server), openSocket: openedEarly(browserSocket(address, server), early?.socket) };
 }
 
 /** What a browser tab does of a host: its address is the place, and Back and Forward go. */
-export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act' | 'at'> & { readonly can: readonly PageVerb[] } {
+export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act' | 'at' | 'breakpoints'> & { readonly can: readonly PageVerb[] } {
   const keep = new URLSearchParams([...given].filter(([key]) => key === 'token' || key === 'edit'));
   const readOnly = given.get('edit') === null;
   const went = new Emitter<PagePlace>();
@@ -33,7 +37,7 @@ export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act'
   let latest: string | undefined;
   const place = placeFromParams(given);
   return {
-    can, went: went.event,
+    can, went: went.event, breakpoints: new Observable<Host['breakpoints']['value']>([]),
     start: place === undefined
       ? Promise.reject(new StudioError('usage', 'This address names no batch and no rollout.', { mend: 'Open the whole address that `rollout view` printed.' }))
       : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
@@ -65,7 +69,7 @@ async function act(action: PageAction, urlOf: (place: PagePlace) => string, go: 
       await navigator.clipboard.writeText(action.text);
       return;
     case 'link':
-      await navigator.clipboard.writeText(new URL(urlOf(action.place), window.location.href).href);
+      await navigator.clipboard.writeText(action.for === 'editor' ? editorUrl(action.place) : new URL(urlOf(action.place), window.location.href).href);
       return;
     case 'external':
       window.open(action.url, '_blank', 'noopener,noreferrer');
@@ -75,11 +79,10 @@ async function act(action: PageAction, urlOf: (place: PagePlace) => string, go: 
   }
 }
 
-/** WebSockets of a browser cannot send headers: the token is a subprotocol. */
 function browserSocket(address: () => ServerAddress, server: Observable<ServerState>): OpenSocket {
   return (events) => {
     const { url, token } = address();
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, [`token.${token}`]);
+    const socket = clientSocket(url, token);
     socket.addEventListener('open', () => {
       server.set({ state: 'ok' });
       events.open();

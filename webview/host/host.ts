@@ -1,7 +1,7 @@
 /** The seam between a page and what it runs in: VS Code, a browser tab, a saved file, a story. */
 import type { Listen, Observable } from '../../src/common/emitter.ts';
 import type { OpenSocket } from '../../src/protocol/follow.ts';
-import type { PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
+import type { EditorBreakpoint, PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
 import type { Transport } from '../../src/protocol/transport.ts';
 
 export interface Start {
@@ -19,6 +19,8 @@ export interface Host {
   readonly server: Observable<ServerState>;
   /** Asked to go somewhere: a link was followed, Back was pressed, the debugger moved. */
   readonly went: Listen<PagePlace>;
+  /** Those of the editor; none where there is no editor. */
+  readonly breakpoints: Observable<readonly EditorBreakpoint[]>;
   readonly transport: Transport;
   readonly openSocket: OpenSocket;
   /** Rejects with a StudioError whose text is for people. */

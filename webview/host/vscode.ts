@@ -2,7 +2,7 @@
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError, type ErrorCode } from '../../src/common/errors.ts';
 import type { FrameSocket, SocketEvents } from '../../src/protocol/follow.ts';
-import { hostToPage, type HostToPage, type PagePlace, type PageToHost, type PageVerb, type ServerState } from '../../src/protocol/page.ts';
+import { hostToPage, type EditorBreakpoint, type HostToPage, type PagePlace, type PageToHost, type PageVerb, type ServerState } from '../../src/protocol/page.ts';
 import type { Transport, WireReply } from '../../src/protocol/transport.ts';
 import type { Host, Start } from './host.ts';
 
@@ -21,13 +21,21 @@ interface Waiting<T> {
   reject(error: StudioError): void;
 }
 
-export function vscodeHost(api: VsCodeApi): Host {
+/** A page that told its editor that it is there, before its program was. */
+export interface VsCodeStart {
+  readonly api: VsCodeApi;
+  /** What the editor said since; gives the editor's messages up to whoever takes over. */
+  readonly take: () => readonly unknown[];
+}
+
+export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   let last = 0;
   const requests = new Map<number, Waiting<WireReply>>();
   const actions = new Map<number, Waiting<undefined>>();
   const sockets = new Map<number, SocketEvents>();
   const went = new Emitter<PagePlace>();
   const server = new Observable<ServerState>({ state: 'ok' });
+  const breakpoints = new Observable<readonly EditorBreakpoint[]>([]);
   const post = (message: PageToHost): void => api.postMessage(message);
   const begun = Promise.withResolvers<Start>();
 
@@ -62,6 +70,9 @@ export function vscodeHost(api: VsCodeApi): Host {
         return;
       case 'server':
         server.set(message.server);
+        return;
+      case 'breakpoints':
+        breakpoints.set(message.breakpoints);
     }
   };
   const closeSocket = (id: number): void => {
@@ -69,12 +80,14 @@ export function vscodeHost(api: VsCodeApi): Host {
     sockets.delete(id);
     events?.close();
   };
-  window.addEventListener('message', (event: MessageEvent<unknown>) => {
-    const parsed = hostToPage.safeParse(event.data);
+  const read = (data: unknown): void => {
+    const parsed = hostToPage.safeParse(data);
     if (parsed.success) take(parsed.data);
     else console.error('a message of the host could not be read', parsed.error.issues[0]?.message);
-  });
-  post({ type: 'ready' });
+  };
+  const before = takeEarly();
+  window.addEventListener('message', (event: MessageEvent<unknown>) => read(event.data));
+  for (const data of before) read(data);
 
   const transport: Transport = {
     request: ({ method, path, body, signal }) => new Promise((resolve, reject) => {
@@ -93,7 +106,7 @@ export function vscodeHost(api: VsCodeApi): Host {
     }),
   };
   return {
-    kind: 'vscode', start: begun.promise, server, went: went.event, transport,
+    kind: 'vscode', start: begun.promise, server, went: went.event, breakpoints, transport,
     openSocket: (events): FrameSocket => {
       const id = ++last;
       sockets.set(id, events);

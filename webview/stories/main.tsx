@@ -1,6 +1,7 @@
 /** A page of stories: `#part/name&theme=dark&width=400`. Without a story in the address it lists them all. */
 import { render } from 'preact';
 import { z } from 'zod';
+import { firstRowsShown } from '../components/later.ts';
 import { setTheme, type ThemeKind } from '../theme/browserTheme.ts';
 import { storyIds, storyOf } from './index.ts';
 import '../theme/page.css';
@@ -9,16 +10,20 @@ import './compare/compareStories.tsx';
 import './components/controlStories.tsx';
 import './components/pieceStories.tsx';
 import './components/textStories.tsx';
+import './trajectory/farStory.tsx';
 import './trajectory/trajectoryStories.tsx';
 import './stories.css';
 
 z.config({ jitless: true });
+firstRowsShown(); // the elements of the controls are part of what a story shows
 
 /** What a test asks of the page. */
 interface Stories {
   readonly ids: readonly string[];
   /** Shows a story and waits until nothing changes any more. */
   show(id: string, theme: string): Promise<void>;
+  /** Shows the same in another theme, as when somebody chooses one. */
+  theme(theme: string): Promise<void>;
 }
 
 declare global {
@@ -62,8 +67,13 @@ globalThis.stories = {
     const found = storyOf(id);
     if (found === undefined) throw new TypeError(`there is no story ${id}`);
     draw(id, theme);
-    await document.fonts.ready;
+    await Promise.all([document.fonts.ready, customElements.whenDefined('vscode-checkbox')]);
     await quiet(found.busy);
+  },
+  async theme(theme) {
+    setTheme(THEMES[theme] ?? 'vscode-dark');
+    // Drawn once: then the next frame.
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
   },
 };
 

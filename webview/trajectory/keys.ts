@@ -1,7 +1,6 @@
 /** The keys of the trajectory page, as they are shown and as they are bound. */
 import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';
-import { referenceOf } from './reference.ts';
 import type { TrajectorySession } from './session.ts';
 import { TABS } from './view.ts';
 
@@ -27,10 +26,16 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     { keys: '0 / Z', does: 'the whole time, this step' },
     { keys: '.', does: 'follow what is still running' },
   ] },
+  { title: 'Debug', keys: [
+    { keys: 'B / Shift+B', does: 'breakpoint here; with a condition' },
+    { keys: 'A', does: 'edit what is selected' },
+    { keys: 'F', does: 'fork from here' },
+    { keys: 'P / R / S', does: 'pause, resume, one step' },
+  ] },
   { title: 'Keep', keys: [
     { keys: 'M', does: 'bookmark' },
     { keys: 'N', does: 'note' },
-    { keys: 'Y', does: 'copy the reference' },
+    { keys: 'Y', does: 'copy: reference, link, Markdown, cURL, messages' },
     { keys: 'C', does: 'compare all attempts at the task' },
     { keys: 'O', does: 'open the batch' },
     { keys: '?', does: 'these keys' },
@@ -43,6 +48,8 @@ export interface PageDoes {
   readonly keys: () => void;
   readonly bookmark: () => void;
   readonly note: () => void;
+  /** Opens the menu of what can be copied. */
+  readonly copy: () => void;
   /** As it is when a key is pressed: it is another one after each drawing. */
   readonly axis: { readonly current: { whole(): void; step(): void } | null };
 }
@@ -58,8 +65,11 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     '[': () => page.attempt(-1), ']': () => page.attempt(1),
     'alt+ArrowLeft': () => session.back(), 'alt+ArrowRight': () => session.forward(),
     '0': () => page.axis.current?.whole(), 'z': () => page.axis.current?.step(), '.': () => session.follow(!session.following),
+    'b': () => session.debug.toggleBreakpoint(), 'shift+b': () => session.debug.openBox(!session.debug.boxOpen),
+    'a': () => session.debug.editSelected(), 'f': () => session.debug.forkSelected(),
+    'p': () => session.debug.tell('hold'), 'r': () => session.debug.tell('release'), 's': () => session.debug.tell('step'),
     '/': page.search, 'mod+f': page.search, '?': page.keys, 'm': page.bookmark, 'n': page.note,
-    'y': () => session.act({ do: 'copy', text: referenceOf(session) }),
+    'y': page.copy,
     'c': () => session.compare(),
     'o': () => {
       const batch = session.data.info?.row.batch;

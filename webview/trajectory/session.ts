@@ -1,13 +1,17 @@
 /** One look at a trajectory: the cursor in it, where it was before, the tab, whether the head is followed. */
 import { errorText } from '../../src/common/errors.ts';
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
-import type { PageAction, PagePlace } from '../../src/protocol/page.ts';
+import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { failure, difference, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
 import { say } from '../components/notices/notice.tsx';
+import { placeIn, type Place } from '../data/around.ts';
 import { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
-import { Folds, type Fold } from './steps/folds.ts';
-import { isShown, StepRows, type Filter, type Row } from './steps/rows.ts';
+import { PageDebug } from './debug/pageDebug.ts';
+import { Look, type Choice } from './look.ts';
+import type { Fold } from './steps/folds.ts';
+import type { Found } from './steps/marked.tsx';
+import { StepRows, type Filter, type Row } from './steps/rows.ts';
 import { TABS, type Tab, type TrajectoryView } from './view.ts';
 
 type TrajectoryPlace = Extract<PagePlace, { page: 'trajectory' }>;
@@ -16,34 +20,38 @@ export class TrajectorySession implements TrajectoryView {
   readonly host: Host;
   readonly readOnly: boolean;
   readonly data: TrajectoryData;
-  readonly rows: StepRows;
-  readonly #folds: Folds;
+  readonly debug: PageDebug;
+  readonly can: ReadonlySet<PageVerb>;
+  readonly #choice: Choice = { only: new Set(), opened: new Set() };
+  readonly #whole: Look;
+  /** Of the events around a place. */
+  #part: Look | undefined;
   seq = 0;
   before = 0;
+  found: Found | undefined;
   tab: Tab;
   following: boolean;
   /** Whether more was to come when it was last looked at: its end is followed too, while one that had ended before begins at its first step. */
   #live = false;
-  /** Kinds of rows that are shown; none = all. */
-  only: ReadonlySet<Filter> = new Set();
   readonly #changed = new Emitter<undefined>();
-  readonly #watch: { dispose(): void };
+  readonly #watches: { dispose(): void }[];
   /** Where the place of the page asks to go, until the events are there. */
-  #wanted: { seq?: number; step?: number } | undefined;
+  #wanted: Place | undefined;
   #past: number[] = [];
   #future: number[] = [];
-  #shown: { readonly only: ReadonlySet<Filter>; readonly taken: number; readonly rows: readonly Row[] } | undefined;
 
-  constructor(host: Host, readOnly: boolean, place: TrajectoryPlace) {
+  constructor(host: Host, readOnly: boolean, can: ReadonlySet<PageVerb>, place: TrajectoryPlace) {
     this.host = host;
     this.readOnly = readOnly;
+    this.can = can;
     this.data = new TrajectoryData(host, place.rollout);
-    this.rows = new StepRows(this.data.model);
-    this.#folds = new Folds(this.data.model);
+    this.debug = new PageDebug(this);
+    this.#whole = new Look(this.data.whole, this.#choice);
     this.tab = TABS.find((tab) => tab === place.tab) ?? 'call';
     this.#wanted = wantedOf(place);
     this.following = this.#wanted === undefined;
-    this.#watch = this.data.changed(() => this.#advance());
+    this.#watches = [this.data.changed(() => this.#advance()), this.data.took(() => this.#whole.advance())];
+    if (this.#wanted !== undefined) this.data.seek(this.#wanted);
   }
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
@@ -53,60 +61,72 @@ export class TrajectorySession implements TrajectoryView {
     return this.#wanted?.seq ?? (this.#wanted?.step === undefined ? undefined : 0);
   }
 
-  /** Rows of the kinds that are shown, those in folds as well. */
-  get #ofKinds(): readonly Row[] {
-    const { all } = this.rows;
-    if (this.only.size === 0) return all;
-    if (this.#shown?.only !== this.only || this.#shown.taken !== this.data.model.last) {
-      this.#shown = { only: this.only, taken: this.data.model.last, rows: all.filter((row) => isShown(this.data.model, row, this.only)) };
-    }
-    return this.#shown.rows;
+  /** What is made of the events that are looked at: of all that came, or of those around a place that was read first. */
+  get look(): Look {
+    const { model } = this.data;
+    if (model === this.#whole.model) this.#part = undefined;
+    else if (this.#part?.model !== model) this.#part = new Look(model, this.#choice);
+    return this.#part ?? this.#whole;
+  }
+
+  get rows(): StepRows {
+    return this.look.rows;
+  }
+
+  /** Kinds of rows that are shown; none = all. */
+  get only(): ReadonlySet<Filter> {
+    return this.#choice.only;
   }
 
   /** Rows that are shown; of a closed fold its first. */
   get shown(): readonly Row[] {
-    return this.#folds.shown(this.#ofKinds);
+    return this.look.shown;
   }
 
   /** Index among the rows that are shown; −1 where the selected one is not. */
   get index(): number {
-    const at = this.#indexOf(this.seq);
-    return at === -1 ? -1 : this.#folds.placeOf(at);
+    return this.look.indexOf(this.seq);
+  }
+
+  /** The row that an event belongs to, of all that were read. */
+  rowAt(seq: number): Row | undefined {
+    return this.#whole.rowOf(seq);
+  }
+
+  /** What was found is marked in the list, until something else is or nothing any more. */
+  mark(found: Found | undefined): void {
+    this.found = found;
+    this.#tell();
   }
 
   /** The fold that a row is the first of. */
   foldOf(row: Row): Fold | undefined {
-    return this.#folds.foldOf(row);
+    return this.look.foldOf(row);
   }
 
   /** Opens or closes the fold around the selected row. Tells whether there was something to do. */
   fold(open: boolean): boolean {
-    const at = this.#indexOf(this.seq);
-    if (at === -1 || !this.#folds.open(at, open)) return false;
-    const first = this.#ofKinds[this.#folds.firstOf(at)];
-    if (!open && first !== undefined) this.go(StepRows.cursorOf(first));
+    const first = this.look.fold(this.seq, open);
+    if (first === undefined) return false;
+    if (!open) this.go(StepRows.cursorOf(first));
     this.#tell();
     return true;
-  }
-
-  /** Index of a place among the rows of the kinds that are shown. */
-  #indexOf(seq: number): number {
-    const { shown } = this; // brings the folds up to date
-    const at = this.rows.indexOf(seq);
-    if (this.only.size === 0 || shown.length === 0) return at;
-    const row = this.rows.all[at];
-    return row === undefined ? -1 : this.#ofKinds.indexOf(row);
   }
 
   /** The page was asked to go somewhere within this trajectory. */
   visit(place: TrajectoryPlace): void {
     const tab = TABS.find((name) => name === place.tab);
     if (tab !== undefined) this.tab = tab;
-    this.#wanted = wantedOf(place) ?? this.#wanted;
-    this.#advance();
+    const wanted = wantedOf(place);
+    if (wanted === undefined) this.#advance();
+    else this.#want(wanted);
   }
 
   go(seq: number): void {
+    if (!this.#isHere(seq)) {
+      this.#want({ seq });
+      return;
+    }
     const to = positionOrSelf(this, seq);
     this.#wanted = undefined;
     if (to === this.seq) {
@@ -131,7 +151,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   filter(only: ReadonlySet<Filter>): void {
-    this.only = only;
+    this.#choice.only = only;
     this.#tell();
   }
 
@@ -152,15 +172,35 @@ export class TrajectorySession implements TrajectoryView {
     say(text);
   }
 
+  goToRow(row: Row): void {
+    this.go(StepRows.cursorOf(row));
+  }
+
+  /** The row of the cursor. */
+  get current(): Row | undefined {
+    return this.look.rowOf(this.seq);
+  }
+
   // ---- moves of the keyboard
 
   row(distance: number): void {
-    const { shown } = this;
-    const row = shown[Math.max(0, Math.min(shown.length - 1, this.index + distance))];
+    const { shown, index } = this;
+    const { model } = this.data;
+    const to = index + distance;
+    if (model.skipped !== undefined && (to < 0 || to >= shown.length)) {
+      this.#want({ seq: to < 0 ? model.skipped.to : model.last + 1 });
+      return;
+    }
+    const row = shown[Math.max(0, Math.min(shown.length - 1, to))];
     if (row !== undefined) this.go(StepRows.cursorOf(row));
   }
 
   end(which: 'first' | 'last'): void {
+    if (which === 'first') this.data.showWhole();
+    else if (!this.#isHere(this.data.last)) {
+      this.#want({ seq: this.data.last });
+      return;
+    }
     const row = which === 'first' ? this.shown[0] : this.shown.at(-1);
     if (row !== undefined) this.go(StepRows.cursorOf(row));
   }
@@ -193,12 +233,13 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   close(): void {
-    this.#watch.dispose();
+    for (const watch of this.#watches) watch.dispose();
+    this.debug.close();
     this.data.close();
   }
 
   #to(seq: number | undefined, otherwise: string): void {
-    if (seq === undefined) say(otherwise);
+    if (seq === undefined) say(this.data.loading === 'loading' ? 'There is none in what is read so far.' : otherwise);
     else this.go(seq);
   }
 
@@ -206,8 +247,8 @@ export class TrajectorySession implements TrajectoryView {
   #advance(): void {
     const { model } = this.data;
     if (this.#wanted !== undefined) {
-      const to = this.#wanted.seq ?? (this.#wanted.step === undefined ? undefined : model.step(this.#wanted.step)?.seq);
-      const reached = to !== undefined && to <= model.last;
+      const to = placeIn(model, this.#wanted);
+      const reached = to !== undefined;
       if (!reached && this.data.loading === 'loading') return;
       this.#wanted = undefined;
       this.#select(reached ? positionOrSelf(this, to) : this.#last());
@@ -229,10 +270,25 @@ export class TrajectorySession implements TrajectoryView {
     return row === undefined ? 0 : StepRows.cursorOf(row);
   }
 
+  /** Whether an event can be shown now; once all is read there is nothing to wait for. */
+  #isHere(seq: number): boolean {
+    return this.data.loading !== 'loading' || this.data.model.event(seq) !== undefined;
+  }
+
+  /** Goes to a place as soon as it is there. */
+  #want(place: Place): void {
+    this.#wanted = place;
+    this.data.seek(place);
+    this.#advance();
+  }
+
   /** Goes to a place that was asked for: it is not left inside a closed fold. */
   #select(to: number): void {
-    const at = this.#indexOf(to);
-    if (at > 0 && at !== this.#folds.firstOf(at)) this.#folds.open(at, true);
+    if (!this.#isHere(to)) {
+      this.#want({ seq: to });
+      return;
+    }
+    this.look.reveal(to);
     this.#move(to, false);
   }
 
@@ -252,7 +308,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 }
 
-function wantedOf({ seq, step: index }: TrajectoryPlace): { seq?: number; step?: number } | undefined {
+function wantedOf({ seq, step: index }: TrajectoryPlace): Place | undefined {
   if (seq !== undefined && seq > 0) return { seq };
   return index === undefined ? undefined : { step: index };
 }

@@ -15,6 +15,8 @@ import { useKeys } from '../keys.ts';
 import { neighbour } from './attempts.ts';
 import { TimeAxis, type AxisControl } from './axis/timeAxis.tsx';
 import { Detail } from './detail/detail.tsx';
+import { BreakpointBox } from './detail/edit/breakpointBox.tsx';
+import { EditForm } from './detail/edit/editForm.tsx';
 import { HeldBanner } from './head/heldBanner.tsx';
 import { TrajectoryHead } from './head/trajectoryHead.tsx';
 import { Verdict } from './head/verdict.tsx';
@@ -38,15 +40,18 @@ export interface TrajectoryPageProps {
 const NARROW = 640;
 
 export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: TrajectoryPageProps) {
-  const session = useMemo(() => new TrajectorySession(host, readOnly, place), [host]);
+  const session = useMemo(() => new TrajectorySession(host, readOnly, can, place), [host]);
   useEffect(() => () => session.close(), [session]);
   useEffect(() => session.visit(place), [session, place]);
   useChanges(session.changed);
   useChanges(session.data.changed);
+  useChanges(session.debug.changed);
+  useChanges(session.debug.breakpoints.changed);
   const server = useValue(host.server);
   const [keys, setKeys] = useState(false);
   const [note, setNote] = useState(false);
   const axis = useRef<AxisControl>(null);
+  const copyMenu = useRef<() => void>(null);
   const field = useRef<HTMLElement>(null);
   const { width, measure } = useWidth();
   useAnnouncements(session);
@@ -62,27 +67,28 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     if (readOnly || seq === 0) return;
     data.note('bookmark', seq, data.notes.bookmarked(data.rollout, seq) ? '' : referenceOf(session)).catch((error: unknown) => session.say(errorText(error)));
   };
-  const page = { attempt, search: () => field.current?.focus(), keys: () => setKeys(true), bookmark, note: () => { if (!readOnly) setNote(true); }, axis };
+  const page = { attempt, search: () => field.current?.focus(), keys: () => setKeys(true), bookmark, note: () => { if (!readOnly) setNote(true); }, copy: () => copyMenu.current?.(), axis };
   useKeys(trajectoryBindings(session, page), !keys);
 
   const { data } = session;
   if (data.loading === 'failed' && data.model.last === 0) {
     return <main class="trajectory-page"><h1 class="only-read">Trajectory</h1><EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} /></main>;
   }
-  const hold = data.model.holdsAt().at(-1);
+  const hold = data.loading === 'loading' ? undefined : data.model.holdsAt().at(-1); // what was released later is none
   const list = (
     <div class="steps-part">
       <SearchBox session={session} inputRef={field} />
       <div class="steps-list">{session.shown.length > 0 ? <StepList session={session} /> : <NoRows session={session} />}</div>
     </div>
   );
-  const detail = <div class="detail-part"><NoteBox session={session} open={note} onClose={() => setNote(false)} /><Detail view={session} /></div>;
+  const { draft, boxOpen } = session.debug;
+  const detail = <div class="detail-part">{boxOpen && <BreakpointBox session={session} />}{draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}<NoteBox session={session} open={note} onClose={() => setNote(false)} /><Detail view={session} /></div>;
   return (
     <main class="trajectory-page" ref={measure}>
       {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
       {server.state === 'ok' && data.lost && <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />}
       {data.loading === 'failed' && <Banner kind="error" text={data.problem ?? ''} />}
-      <TrajectoryHead session={session} can={can} onAttempt={attempt} onSearch={page.search} onKeys={page.keys} onBookmark={bookmark} onNote={page.note} />
+      <TrajectoryHead session={session} can={can} onAttempt={attempt} onSearch={page.search} onKeys={page.keys} onBookmark={bookmark} onNote={page.note} copyMenu={copyMenu} />
       {hold !== undefined && <HeldBanner session={session} hold={hold} />}
       <Verdict session={session} />
       <TimeAxis session={session} control={axis} />
@@ -95,7 +101,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
         <span>{footText(session)}</span>
         <span class="foot-reference mono">{referenceOf(session)}</span>
         <span class="grow" />
-        <span class="foot-keys"><kbd>J</kbd><kbd>K</kbd> row</span><span class="foot-keys"><kbd>E</kbd> next error</span><span class="foot-keys"><kbd>D</kbd> next difference</span><span class="foot-keys"><kbd>1</kbd>…<kbd>6</kbd> tabs</span><span class="foot-keys"><kbd>?</kbd> keys</span>
+        <span class="foot-keys"><kbd>J</kbd><kbd>K</kbd> row</span><span class="foot-keys"><kbd>E</kbd> next error</span><span class="foot-keys"><kbd>D</kbd> next difference</span>{session.debug.breakpoints.settable && <span class="foot-keys"><kbd>B</kbd> breakpoint</span>}<span class="foot-keys"><kbd>1</kbd>…<kbd>6</kbd> tabs</span><span class="foot-keys"><kbd>?</kbd> keys</span>
       </footer>
       {keys && <KeysOverlay groups={TRAJECTORY_KEYS} onClose={() => setKeys(false)} />}
     </main>
@@ -110,8 +116,8 @@ function NoRows({ session }: { readonly session: TrajectorySession }) {
 
 function footText(session: TrajectorySession): string {
   const { data } = session;
-  if (session.waitingFor !== undefined) return `going to event ${count(session.waitingFor)}, ${count(data.model.last)} of ${count(data.last)} read`;
-  if (data.loading === 'loading') return `${count(data.model.last)} of ${count(data.last)} events`;
+  if (session.waitingFor !== undefined) return `going to event ${count(session.waitingFor)}, ${count(data.whole.last)} of ${count(data.last)} read`;
+  if (data.loading === 'loading') return `${count(data.whole.last)} of ${count(data.last)} events`;
   if (!data.ended) return session.following ? 'live, following' : 'live';
   return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'imported' : 'recorded';
 }

@@ -2,6 +2,7 @@
 import type { Listen } from '../../src/common/emitter.ts';
 import type { Host } from '../host/host.ts';
 import type { TrajectoryData } from '../data/trajectoryData.ts';
+import type { PageDebug } from './debug/pageDebug.ts';
 
 export const TABS = ['call', 'messages', 'world', 'tokens', 'timing', 'raw'] as const;
 export type Tab = (typeof TABS)[number];
@@ -17,6 +18,7 @@ export interface TrajectoryView {
   readonly tab: Tab;
   /** Follows the head of a running trajectory. */
   readonly following: boolean;
+  readonly debug: PageDebug;
   /** After the cursor, the tab, or `following` changed. */
   readonly changed: Listen<undefined>;
   /** Selects a message or a start; any other seq selects what it belongs to. Ends following. */

@@ -9,9 +9,6 @@ export type Form = 'tree' | 'table' | 'text' | 'json' | 'image';
 
 export interface Shape {
   readonly forms: readonly Form[];
-  /** Lines of each form that has lines. */
-  readonly textLines: number;
-  readonly jsonLines: number;
   readonly table?: { readonly columns: readonly string[]; readonly rows: number };
   /** Of `data:` images. */
   readonly image?: string;
@@ -72,11 +69,14 @@ export class ValueDocument {
     else forms.push('text');
     return {
       forms,
-      textLines: container ? 0 : this.#textLines().length,
-      jsonLines: container ? this.#jsonLines().length : 0,
       ...(table === undefined ? {} : { table }),
       ...(image === undefined ? {} : { image }),
     };
+  }
+
+  /** How many lines a form has: of a large value they are made when somebody looks at them. */
+  count(form: 'text' | 'json'): number {
+    return (form === 'text' ? this.#textLines() : this.#jsonLines()).length;
   }
 
   /** Lines `from` to before `to` of the text or the JSON form. */

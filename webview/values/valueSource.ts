@@ -35,21 +35,21 @@ export async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSourc
     const bytes = await blobs.bytes(ref);
     return inlineSource(`data:${ref.media};base64,${base64(bytes)}`);
   }
-  const bytes = await blobs.bytes(ref);
-  if (bytes.byteLength <= HERE_BYTES) {
+  if (ref.bytes <= HERE_BYTES) {
+    const bytes = await blobs.bytes(ref);
     const text = new TextDecoder().decode(bytes);
     return inlineSource(ref.media.includes('json') ? (JSON.parse(text) as Json) : text);
   }
   const worker = theWorker();
-  const document = worker.newDocument();
-  const load: Question = { what: 'load', bytes, media: ref.media };
-  const shape = (await worker.ask(document, load)) as Shape;
+  const document = `${ref.$blob} ${ref.media}`;
+  // It keeps the last few that were looked at.
+  const load = async (): Promise<Shape> => (await worker.load(document, await blobs.fetch(ref), ref.media)) as Shape;
   return {
-    shape,
+    shape: ((await worker.ask(document, { what: 'shape' })) as Shape | undefined) ?? (await load()),
     ask: async (question) => {
       const answer = await worker.ask(document, question);
       if (answer !== undefined) return answer as never;
-      await worker.ask(document, load); // the worker keeps only the last few
+      await load();
       return (await worker.ask(document, question)) as never;
     },
   };
@@ -61,10 +61,14 @@ export function sourceOf(value: Json, blobs: Blobs, against?: Json): ValueSource
 
 function answerHere(document: ValueDocument, question: Exclude<Question, { what: 'load' }>): Answers[keyof Answers] {
   switch (question.what) {
+    case 'shape':
+      return document.shape();
     case 'firstOpen':
       return document.firstOpen();
     case 'rows':
       return document.rows(new Set(question.open));
+    case 'count':
+      return document.count(question.form);
     case 'lines':
       return document.lines(question.form, question.from, question.to);
     case 'cells':
@@ -84,7 +88,6 @@ class ValueWorker {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve(answer: Answers[keyof Answers] | undefined): void; reject(error: Error): void }>();
   #last = 0;
-  #documents = 0;
 
   constructor() {
     const url = URL.createObjectURL(new Blob([workerSource], { type: 'text/javascript' }));
@@ -98,17 +101,19 @@ class ValueWorker {
     });
   }
 
-  newDocument(): number {
-    return ++this.#documents;
+  /** The bytes are the worker's from then on: a copy of them would take the page's time. */
+  load(document: string, bytes: Uint8Array, media: string): Promise<Answers[keyof Answers] | undefined> {
+    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+    return this.ask(document, { what: 'load', bytes: own, media }, [own.buffer]);
   }
 
   /** undefined: the worker does not hold the document any more. */
-  ask(document: number, question: Question): Promise<Answers[keyof Answers] | undefined> {
+  ask(document: string, question: Question, moved: Transferable[] = []): Promise<Answers[keyof Answers] | undefined> {
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       const asked: Asked = { id, document, question };
-      this.#worker.postMessage(asked); // copied, not moved: the bytes are kept for the next look
+      this.#worker.postMessage(asked, moved);
     });
   }
 }

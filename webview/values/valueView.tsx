@@ -83,7 +83,7 @@ function Body({ title, source, form }: { readonly title: string; readonly source
       return <img class="value-image" src={source.shape.image} alt={title} />;
     case 'text':
     case 'json':
-      return <LinesForm title={title} source={source} form={form} count={form === 'text' ? source.shape.textLines : source.shape.jsonLines} />;
+      return <LinesForm key={form} title={title} source={source} form={form} />;
     case undefined:
       return null;
   }
@@ -122,7 +122,12 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
   return <ValueTree label={title} rows={rows} onToggle={toggle} />;
 }
 
-function LinesForm({ title, source, form, count }: { readonly title: string; readonly source: ValueSource; readonly form: 'text' | 'json'; readonly count: number }) {
+function LinesForm({ title, source, form }: { readonly title: string; readonly source: ValueSource; readonly form: 'text' | 'json' }) {
+  const [counted, setCounted] = useState<{ readonly of: ValueSource; readonly count: number }>();
+  useEffect(() => {
+    if (source.document === undefined) void source.ask({ what: 'count', form }).then((count) => setCounted({ of: source, count }));
+  }, [source, form]);
+  const count = source.document?.count(form) ?? (counted?.of === source ? counted.count : 0);
   const slices = useSlices(count, AHEAD, (from, to) => source.ask({ what: 'lines', form, from, to }), source, form);
   if (source.document !== undefined && count <= PLAIN_LINES) {
     const text = source.document.lines(form, 0, count).join('\n');

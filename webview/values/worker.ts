@@ -4,22 +4,28 @@ import { ValueDocument } from './valueDocument.ts';
 import { decode, type Answered, type Answers, type Asked, type Question } from './workerProtocol.ts';
 
 const KEPT = 6;
-const documents = new Map<number, ValueDocument>();
+const documents = new Map<string, ValueDocument>();
 
-function answer(document: number, question: Question): Answers[keyof Answers] | undefined {
+function answer(document: string, question: Question): Answers[keyof Answers] | undefined {
   if (question.what === 'load') {
     const made = new ValueDocument(decode(question.bytes, question.media));
     documents.set(document, made);
-    if (documents.size > KEPT) documents.delete(documents.keys().next().value ?? 0);
+    if (documents.size > KEPT) documents.delete(documents.keys().next().value ?? '');
     return made.shape();
   }
   const found = documents.get(document);
   if (found === undefined) return undefined;
+  documents.delete(document);
+  documents.set(document, found); // now the newest
   switch (question.what) {
+    case 'shape':
+      return found.shape();
     case 'firstOpen':
       return found.firstOpen();
     case 'rows':
       return found.rows(new Set(question.open));
+    case 'count':
+      return found.count(question.form);
     case 'lines':
       return found.lines(question.form, question.from, question.to);
     case 'cells':

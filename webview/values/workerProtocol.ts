@@ -5,16 +5,21 @@ import type { Shape, ValueDocument, ValueRow } from './valueDocument.ts';
 export type Question =
   /** `text`: JSON of the value, or the value itself when `media` is text. */
   | { readonly what: 'load'; readonly bytes: Uint8Array; readonly media: string }
+  /** Of a document that was loaded before. */
+  | { readonly what: 'shape' }
   | { readonly what: 'firstOpen' }
   | { readonly what: 'rows'; readonly open: readonly string[] }
+  | { readonly what: 'count'; readonly form: 'text' | 'json' }
   | { readonly what: 'lines'; readonly form: 'text' | 'json'; readonly from: number; readonly to: number }
   | { readonly what: 'cells'; readonly from: number; readonly to: number }
   | { readonly what: 'whole' };
 
 export interface Answers {
   readonly load: Shape;
+  readonly shape: Shape;
   readonly firstOpen: readonly string[];
   readonly rows: readonly ValueRow[];
+  readonly count: number;
   readonly lines: readonly string[];
   readonly cells: readonly (readonly string[])[];
   readonly whole: ReturnType<ValueDocument['whole']>;
@@ -23,7 +28,7 @@ export interface Answers {
 export interface Asked {
   readonly id: number;
   /** Which document of the worker. */
-  readonly document: number;
+  readonly document: string;
   readonly question: Question;
 }
 

@@ -4,8 +4,10 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
 import type { Place } from '../../trace/schema.ts';
-import type { DoAction, Pages, Services } from '../services.ts';
-import { placeFile, placeLink, placeReference } from './placeName.ts';
+import type { HostAction, Pages, Services } from '../services.ts';
+import { placeLink, placeReference } from '../../protocol/editorLink.ts';
+import { viewUrl } from '../../protocol/viewLink.ts';
+import { placeFile } from './placeName.ts';
 import { findSource } from './sourceFile.ts';
 import type { ValueDocuments } from './textDocuments.ts';
 
@@ -16,45 +18,43 @@ const BATCH_COMMANDS = {
 
 export interface ActionParts {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'cli'>;
-  readonly pages: () => Pages;
+  readonly open: Pages['open'];
   readonly documents: ValueDocuments;
 }
 
-export function createActions({ services, pages, documents }: ActionParts): DoAction {
-  return async (action) => {
-    switch (action.do) {
-      case 'open':
-        await pages().open(action.place, { beside: action.beside ?? false });
-        return;
-      case 'source':
-        await openSource(services, action.place, action.rollout);
-        return;
-      case 'document':
-        await documents.open(action.title, action.text, action.language);
-        return;
-      case 'copy':
-        await vscode.env.clipboard.writeText(action.text);
-        return;
-      case 'external':
-        await openExternal(action.url);
-        return;
-      case 'link':
-        await vscode.env.clipboard.writeText(linkTo(services.context, action.place).toString(true));
-        vscode.window.setStatusBarMessage('$(link) Link copied', 3_000);
-        return;
-      case 'batch':
-        await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
-        return;
-      case 'debug':
-        await vscode.commands.executeCommand('rollout.debug', action.place);
-        return;
-      case 'fork':
-        await vscode.commands.executeCommand('rollout.fork', action.place);
-        return;
-      case 'save':
-        await savePage(services, action.place);
-    }
-  };
+export async function doAction({ services, open, documents }: ActionParts, action: HostAction): Promise<void> {
+  switch (action.do) {
+    case 'open':
+      await open(action.place, { beside: action.beside ?? false });
+      return;
+    case 'source':
+      await openSource(services, action.place, action.rollout);
+      return;
+    case 'document':
+      await documents.open(action.title, action.text, action.language);
+      return;
+    case 'copy':
+      await vscode.env.clipboard.writeText(action.text);
+      return;
+    case 'external':
+      await openExternal(action.url);
+      return;
+    case 'link':
+      await vscode.env.clipboard.writeText(action.for === 'browser' ? await browserLink(services, action.place) : linkTo(services.context, action.place).toString(true));
+      vscode.window.setStatusBarMessage('$(link) Link copied', 3_000);
+      return;
+    case 'batch':
+      await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
+      return;
+    case 'debug':
+      await vscode.commands.executeCommand('rollout.debug', action.place);
+      return;
+    case 'call':
+      await vscode.commands.executeCommand(action.what === 'rerun' ? 'rollout.rerunCall' : 'rollout.saveTestCase', action.place);
+      return;
+    case 'save':
+      await savePage(services, action.place);
+  }
 }
 
 /** A link that opens the place in this editor, on any machine that has the same store. */
@@ -62,8 +62,13 @@ export function linkTo(context: vscode.ExtensionContext, place: PagePlace): vsco
   return vscode.Uri.from({ scheme: vscode.env.uriScheme, authority: context.extension.id, ...placeLink(place) });
 }
 
+/** For a browser on the machine of the server, to look only. */
+async function browserLink({ server }: Pick<Services, 'server'>, place: PagePlace): Promise<string> {
+  return viewUrl((await server.connection()).readAddress(), place, false);
+}
+
 /** Beside the page, unless the file is visible somewhere already. */
-async function openSource(services: Pick<Services, 'server'>, place: Place, rollout: string | undefined): Promise<void> {
+export async function openSource(services: Pick<Services, 'server'>, place: Place, rollout: string | undefined): Promise<void> {
   const connection = rollout === undefined ? undefined : await services.server.connection({ start: false }).catch(() => undefined);
   const uri = await findSource(place, connection?.api, rollout);
   const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());

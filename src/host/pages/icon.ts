@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 export type PageIcon = 'batch' | Outcome;
 
 export async function iconOfPlace(services: Pick<Services, 'server' | 'batches'>, place: PagePlace, signal: AbortSignal): Promise<PageIcon> {
-  if (place.page === 'compare') return 'batch'; // it does not follow what runs
+  if (place.page === 'compare' || place.page === 'batches') return 'batch'; // it does not follow what runs
   if (place.page === 'batch') return batchIcon(await services.batches.get(place.batch, signal));
   const connection = await services.server.connection({ start: false, signal });
   return outcomeOf((await connection.api.rollout(place.rollout, signal)).row);

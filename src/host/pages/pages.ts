@@ -1,9 +1,10 @@
 /** The pages of the extension: made once, registered once. */
 import * as vscode from 'vscode';
+import { Observable } from '../../common/emitter.ts';
+import type { PagePlace } from '../../protocol/page.ts';
+import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
 import type { DoAction, Pages, Services } from '../services.ts';
-import { createActions } from './actions.ts';
-import { PagePanels } from './panels.ts';
-import { VIEW_TYPE } from './panel.ts';
+import type { PagePanels } from './panels.ts';
 import { ValueDocuments } from './textDocuments.ts';
 
 export interface HostPages extends Pages {
@@ -11,21 +12,32 @@ export interface HostPages extends Pages {
   dispose(): void;
 }
 
-/** Makes the pages from the other parts; cheap, nothing is shown yet. */
+/** Makes the pages from the other parts. What shows them is read with the first page. */
 export function createPages(services: Omit<Services, 'pages'>): HostPages {
   const documents = new ValueDocuments();
-  const act: DoAction = createActions({ services, pages: () => panels, documents });
-  const panels = new PagePanels(services, act);
-  const serializer = vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, panels);
+  const active = new Observable<PagePlace | undefined>(undefined);
+  let panels: PagePanels | undefined;
+  const shown = async (): Promise<PagePanels> => {
+    const { PagePanels } = await import('./panels.ts');
+    return panels ??= new PagePanels(services, act, active);
+  };
+  const open: Pages['open'] = async (place, options) => (await shown()).open(place, options);
+  const act: DoAction = async (action) => {
+    const { doAction } = await import('./actions.ts');
+    await doAction({ services, open, documents }, action);
+  };
+  const serializer = vscode.window.registerWebviewPanelSerializer(PAGE_VIEW_TYPE, {
+    deserializeWebviewPanel: async (view, state) => (await shown()).restore(view, state),
+  });
   return {
-    open: (place, options) => panels.open(place, options),
-    shows: (place) => panels.shows(place),
-    active: panels.active,
+    open,
+    shows: (place) => panels?.shows(place) ?? false,
+    active,
     act,
     dispose: () => {
       serializer.dispose();
       documents.dispose();
-      panels.dispose();
+      panels?.dispose();
     },
   };
 }

@@ -4,18 +4,18 @@ import { errorText } from '../../common/errors.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
 import type { DoAction, Services } from '../services.ts';
+import type { EditorBreakpoints } from './breakpoints.ts';
 import { iconOfPlace, type PageIcon } from './icon.ts';
 import { panelKey } from './placeName.ts';
 import { Relay } from './relay.ts';
 
-export const VIEW_TYPE = 'rollout.page';
-
 /** All of them: this host can do everything a page may ask for. */
-const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'debug', 'fork', 'save'];
+const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'debug', 'call', 'breakpoint', 'save'];
 
 export interface PanelOptions {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'batches'>;
   readonly act: DoAction;
+  readonly breakpoints: EditorBreakpoints;
   /** The page went elsewhere by itself, e.g. to the next attempt. */
   readonly moved: (panel: PagePanel, before: string) => void;
   readonly activeChanged: () => void;
@@ -56,19 +56,21 @@ export class PagePanel {
     // While a page is open its tab tells what became of it, looked at or not.
     const batchListener = services.batches.rows.changed(() => this.#refreshIcon());
     const watch = services.batches.watch();
+    const breakpoints = options.breakpoints.all.changed(() => this.#tellBreakpoints());
     this.#release = () => {
       this.#stop.abort();
       this.#relay.dispose();
       for (const listener of listeners) listener.dispose();
       batchListener.dispose();
       watch.dispose();
+      breakpoints.dispose();
     };
     listeners.push(view.onDidDispose(() => {
       this.#release();
       options.closed(this);
     }));
     view.webview.options = webviewOptions(services.context);
-    view.webview.html = documentOf(view, services.context);
+    view.webview.html = documentOf(view, place, services.context);
     this.#refreshIcon();
   }
 
@@ -100,6 +102,7 @@ export class PagePanel {
         this.#relay.reset();
         this.#ready = true;
         this.#post({ type: 'init', place: this.#place, read_only: false, can: [...CAN], server: this.#options.services.server.state.value });
+        this.#tellBreakpoints();
         return;
       case 'place': {
         const before = this.key;
@@ -118,12 +121,17 @@ export class PagePanel {
 
   async #act(id: number, action: PageAction): Promise<void> {
     try {
-      await this.#options.act(action);
+      if (action.do === 'breakpoint') await this.#options.breakpoints.set(action);
+      else await this.#options.act(action);
       this.#post({ type: 'done', id });
     } catch (error) {
       this.#options.services.log.warn(`${action.do}: ${errorText(error)}`);
       this.#post({ type: 'done', id, error: errorText(error) });
     }
+  }
+
+  #tellBreakpoints(): void {
+    if (this.#ready) this.#post({ type: 'breakpoints', breakpoints: [...this.#options.breakpoints.all.value] });
   }
 
   #post(message: HostToPage): void {
@@ -149,7 +157,7 @@ export function webviewOptions(context: vscode.ExtensionContext): vscode.Webview
   return { enableScripts: true, localResourceRoots: [pageFolder(context)] };
 }
 
-function documentOf(view: vscode.WebviewPanel, context: vscode.ExtensionContext): string {
+function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode.ExtensionContext): string {
   const { webview } = view;
   const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
   const own = webview.cspSource;
@@ -157,9 +165,9 @@ function documentOf(view: vscode.WebviewPanel, context: vscode.ExtensionContext)
     title: view.title,
     // The worker's program is in the page's: an editor's page is of another origin than its files. Nothing is fetched.
     sources: { script: [own], style: [own], font: [own], img: [own, 'data:', 'blob:'], connect: [], worker: ['blob:'] },
-    script: { url: url('page.js') },
+    script: { module: url('start.js') },
     style: { url: url('page.css') },
-    bodyAttributes: { 'data-host': 'vscode' },
+    bodyAttributes: { 'data-host': 'vscode', 'data-page': place.page },
   });
 }
 
@@ -170,6 +178,6 @@ function pageFolder(context: vscode.ExtensionContext): vscode.Uri {
 /** Whether a place says more than which page it is: only then an open page has somewhere to go. */
 function goesFurther(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
-  if (place.page === 'compare') return false;
+  if (place.page === 'compare' || place.page === 'batches') return false;
   return place.seq !== undefined || place.step !== undefined || place.tab !== undefined;
 }

@@ -11,15 +11,16 @@ import { candidatesOf } from '../../client/sourcePaths.ts';
 export async function findSource(place: Place, api: Api | undefined, rollout: string | undefined): Promise<vscode.Uri> {
   const submitted = api === undefined || rollout === undefined ? undefined : await submissionOf(api, rollout);
   const modules = submitted === undefined ? [] : modulesOf(submitted);
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file').map((folder) => folder.uri.fsPath);
-  const tried = candidatesOf(place.file, modules, folders);
+  const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri).filter((uri) => uri.scheme === 'file');
+  const tried = candidatesOf(place.file, modules, folders.map((folder) => folder.fsPath));
   for (const file of tried) {
     const uri = vscode.Uri.file(file);
     if (await exists(uri)) return uri;
   }
   // A workspace that is opened one folder higher than it was submitted from.
-  const found = path.isAbsolute(place.file) ? [] : await vscode.workspace.findFiles(`**/${place.file.replaceAll(/[[\]{}?*!]/g, '?')}`, '**/node_modules/**', 20);
-  const nearest = found.sort((a, b) => a.path.length - b.path.length)[0];
+  const pattern = `**/${place.file.replaceAll(/[[\]{}?*!]/g, '?')}`;
+  const found = path.isAbsolute(place.file) ? [] : await Promise.all(folders.map((folder) => vscode.workspace.findFiles(new vscode.RelativePattern(folder, pattern), '**/node_modules/**', 20)));
+  const nearest = found.flat().sort((a, b) => a.path.length - b.path.length)[0];
   if (nearest !== undefined) return nearest;
   throw new StudioError('not_found', `${place.file} is not there any more${tried[0] === undefined ? '' : `: it was looked for at ${tried[0]}`}.`, {
     mend: 'If it moved, open the folder it is in.',

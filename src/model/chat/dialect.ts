@@ -2,7 +2,7 @@
  * What one model of one endpoint does not take. Nothing is known at first: everything is sent, and what is refused
  * with its name is left out from then on (and told, where a trainer needs it).
  */
-import type { ReasoningNames } from './messages.ts';
+import type { ReasoningNames } from '../../trace/chat/messages.ts';
 
 /** Fields that a call can do without. */
 export const OPTIONAL_FIELDS = ['return_token_ids', 'stream_options', 'logprobs', 'seed', 'reasoning', 'max_tokens'] as const;

@@ -1,7 +1,7 @@
 /** The body of a chat completion, in what of the format the endpoint takes. */
 import type { Json } from '../../common/json.ts';
 import type { ModelRequest, ToolSpec } from '../../rollout/ports.ts';
-import { toChatText, toChatTools } from './messages.ts';
+import { toChatText, toChatTools } from '../../trace/chat/messages.ts';
 import type { Dialect, OptionalField } from './dialect.ts';
 
 export interface PreparedRequest {

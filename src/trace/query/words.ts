@@ -11,9 +11,14 @@ export function splitWords(text: string): string[] {
   return found;
 }
 
+/** A pattern that this text alone matches. */
+export function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+}
+
 /** A test of whether every word occurs in a text, a number or a key somewhere in a JSON value. Blobs count by their beginning. */
 export function wordTest(words: readonly string[]): (value: unknown) => boolean {
-  const patterns = words.map((word) => new RegExp(word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'), 'iu'));
+  const patterns = words.map((word) => new RegExp(literal(word), 'iu'));
   return (value) => {
     const open = new Set(patterns);
     look(value, open);

@@ -132,6 +132,10 @@ function writeToolEnd(page: Page, model: TrajectoryModel, span: ToolSpan, end: E
     if (answer !== undefined && !answer.includes(error.message)) page.line('←', answer, { most: detail.value });
     return;
   }
+  if (status === 'cut') {
+    page.line('✂', 'open where the fork was cut: it is made anew', { style: 'dim' });
+    return;
+  }
   page.line(status === 'ok' ? '←' : '✗', answer ?? '(nothing recorded)', { most: detail.value, note: note === '' ? undefined : note });
 }
 

@@ -17,22 +17,32 @@ export interface GridColours {
   readonly outcomes: Readonly<Record<Outcome, string>>;
 }
 
+const VARIABLES = {
+  background: '--vscode-editor-background', text: '--vscode-foreground', dim: '--dim', tick: '--tick', line: '--vscode-panel-border', hover: '--vscode-list-hoverBackground',
+  group: '--vscode-sideBar-background', focus: '--vscode-focusBorder', selected: '--vscode-list-activeSelectionBackground', passed: outcomeColour('passed'),
+} as const;
+
+/** All at once: asking for one colour, changing something and asking for the next lays the page out for each. */
 export function coloursOf(element: HTMLElement): GridColours {
-  const probe = element.ownerDocument.createElement('span');
-  probe.hidden = true;
-  element.append(probe);
-  const colour = (variable: string): string => {
-    probe.style.color = `var(${variable})`;
-    return getComputedStyle(probe).color;
+  const probes = element.ownerDocument.createElement('span');
+  probes.hidden = true;
+  const probe = (variable: string): HTMLElement => {
+    const one = element.ownerDocument.createElement('i');
+    one.style.color = `var(${variable})`;
+    probes.append(one);
+    return one;
   };
+  const asked = Object.fromEntries(Object.entries(VARIABLES).map(([name, variable]) => [name, probe(variable)])) as Record<keyof typeof VARIABLES, HTMLElement>;
+  const outcomes = OUTCOMES.map((outcome) => [outcome, probe(outcomeColour(outcome))] as const);
+  element.append(probes);
+  const colour = (one: HTMLElement): string => getComputedStyle(one).color;
   const colours: GridColours = {
-    background: colour('--vscode-editor-background'), text: colour('--vscode-foreground'), dim: colour('--dim'), tick: colour('--tick'), line: colour('--vscode-panel-border'),
-    hover: colour('--vscode-list-hoverBackground'), group: colour('--vscode-sideBar-background'), focus: colour('--vscode-focusBorder'),
-    selected: colour('--vscode-list-activeSelectionBackground'), passed: colour(outcomeColour('passed')),
+    background: colour(asked.background), text: colour(asked.text), dim: colour(asked.dim), tick: colour(asked.tick), line: colour(asked.line), hover: colour(asked.hover),
+    group: colour(asked.group), focus: colour(asked.focus), selected: colour(asked.selected), passed: colour(asked.passed),
     family: getComputedStyle(element).fontFamily,
-    outcomes: Object.fromEntries(OUTCOMES.map((outcome) => [outcome, colour(outcomeColour(outcome))])) as Record<Outcome, string>,
+    outcomes: Object.fromEntries(outcomes.map(([outcome, one]) => [outcome, colour(one)])) as Record<Outcome, string>,
   };
-  probe.remove();
+  probes.remove();
   return colours;
 }
 

@@ -4,7 +4,7 @@ import { HoverCard } from '../../components/overlays/hoverCard.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { AttemptCard } from '../attempt/attemptCard.tsx';
 import type { BatchView, CellAt } from '../batchView.ts';
-import { attemptsSeen, HEAD, hit, ROW, rowsSeen, scrollTo } from '../model/geometry.ts';
+import { attemptsSeen, HEAD, hit, ROW, rowsSeen, scrollTo, type Span } from '../model/geometry.ts';
 import { cursorAt, move, rowOf } from '../model/move.ts';
 import './grid.css';
 import { gridKey } from './gridKeys.ts';
@@ -104,12 +104,16 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
             <GridHead view={view} layout={layout} left={scene.scroll().left} />
             <canvas ref={canvas} aria-hidden="true" />
           </div>
-          <GridModel view={view} layout={layout} rows={rowsSeen(layout, view.rows.length, rest.top)} attempts={attemptsSeen(layout, rest.left)} />
+          {rest !== undefined && <GridModel view={view} layout={layout} rows={firstOf(rowsSeen(layout, view.rows.length, rest.top), rest.rows)} attempts={attemptsSeen(layout, rest.left)} />}
         </div>
       </div>
       {hovering.shown !== undefined && <HoverCard anchor={hovering.shown.anchor}><AttemptCard view={view} cell={hovering.shown.cell} /></HoverCard>}
     </div>
   );
+}
+
+function firstOf({ from, to }: Span, rows: number): Span {
+  return { from, to: Math.min(to, from + rows) };
 }
 
 /** What VS Code's own menu of this place is about: its entries are commands, which get this. */

@@ -1,17 +1,25 @@
 /** The moving parts of the grid: its size, how far it is scrolled, its colours, and when it is drawn. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { firstRowsShown } from '../../components/later.ts';
 import type { BatchView } from '../batchView.ts';
-import { HEAD, layoutOf, type Layout } from '../model/geometry.ts';
+import { HEAD, layoutOf, ROW, type Layout } from '../model/geometry.ts';
 import { coloursOf, onTheme, type GridColours } from './colours.ts';
 import { Painter } from './paint.ts';
+
+/** A place where the grid rests, and how many of the rows seen there are in its model yet. */
+interface Rest {
+  readonly left: number;
+  readonly top: number;
+  readonly rows: number;
+}
 
 export interface GridScene {
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly canvas: RefObject<HTMLCanvasElement | null>;
   readonly layout: Layout;
-  /** The place that the model was last made for. */
-  readonly rest: { readonly left: number; readonly top: number };
+  /** What the model is made for; undefined before the first. */
+  readonly rest: Rest | undefined;
   readonly scroll: () => { readonly left: number; readonly top: number };
   /** Draws with the next frame. */
   readonly draw: () => void;
@@ -22,6 +30,8 @@ export interface GridScene {
 /** The model follows once scrolling rests, and at most so often while rows change. */
 const REST_MS = 90;
 const MODEL_MS = 250;
+/** Cells that the model gets at once: thousands would take the page longer than a frame. */
+const CELLS_AT_ONCE = 320;
 /** About the widest that a letter is on the average. */
 const LETTER = 7.4;
 
@@ -29,7 +39,7 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(scroller);
-  const [rest, setRest] = useState({ left: 0, top: 0 });
+  const [rest, setRest] = useState<Rest>();
   const layout = useMemo(
     () => layoutOf({ width: size.width, height: Math.max(0, size.height - HEAD), attempts: view.width, page, longest: view.longest * LETTER }),
     [size.width, size.height, view.width, page, view.longest],
@@ -48,6 +58,7 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
     colours.current ??= coloursOf(at);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     painter.paint(ctx, { view, layout, colours: colours.current, scroll: { left: at.scrollLeft, top: at.scrollTop }, focused });
+    if (view.rows.length > 0 && (view.data.version > 0 || view.data.loading !== 'loading')) firstRowsShown();
   };
   const draw = useCallback(() => {
     if (frame.current !== 0) return;
@@ -57,7 +68,18 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
     });
   }, []);
   const scroll = useCallback(() => ({ left: scroller.current?.scrollLeft ?? 0, top: scroller.current?.scrollTop ?? 0 }), []);
-  const settle = useCallback(() => setRest(scroll()), [scroll]);
+  const atOnce = Math.max(1, Math.floor(CELLS_AT_ONCE / Math.max(1, layout.attempts)));
+  const settle = useCallback(() => setRest((before) => {
+    const now = scroll();
+    // Near by, most rows of the model stay; elsewhere all of them are new.
+    const near = before !== undefined && Math.abs(before.top - now.top) < (scroller.current?.clientHeight ?? 0) / 2;
+    return { ...now, rows: near ? before.rows : 0 };
+  }), [scroll]);
+  useEffect(() => {
+    if (rest === undefined || rest.rows * ROW > layout.height + ROW) return undefined;
+    const timer = setTimeout(() => setRest({ ...rest, rows: rest.rows + atOnce }));
+    return () => clearTimeout(timer);
+  }, [rest, layout.height, atOnce]);
   useScrolling(scroller, draw, settle);
   useTheme(colours, draw);
   useViewChanges(view, draw, settle);
@@ -122,12 +144,16 @@ function useTheme(colours: { current: GridColours | undefined }, draw: () => voi
 function useViewChanges(view: BatchView, draw: () => void, settle: () => void): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const changed = view.changed(() => {
-      draw();
+    const follow = (wait: number): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
         settle();
-      }, MODEL_MS);
+      }, wait);
+    };
+    follow(0); // the first picture does not wait for its model
+    const changed = view.changed(() => {
+      draw();
+      follow(MODEL_MS);
     });
     const pointed = view.pointed(draw);
     return () => {

@@ -5,8 +5,10 @@ import { count, duration } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';
 import { timeLeft } from '../figures/flow.ts';
+import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { HeadButtons } from './headButtons.tsx';
+import { ParentRates } from './parentRates.tsx';
 import { ProgressBar, ProgressText } from './progressBar.tsx';
 import './batchHead.css';
 
@@ -14,11 +16,12 @@ interface BatchHeadProps {
   readonly view: BatchView;
   readonly actions: BatchActions;
   readonly page: number;
+  readonly onCompare: () => void;
 }
 
 const STATES = { open: 'tasks still come', running: 'running', paused: 'paused', ended: 'ended' } as const;
 
-export function BatchHead({ view, actions, page }: BatchHeadProps) {
+export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
   const { row, definition } = view.data;
   if (row === undefined) return <header class="batch-head"><h1>{view.data.batch}</h1></header>;
   const { counts, figures } = view;
@@ -44,8 +47,9 @@ export function BatchHead({ view, actions, page }: BatchHeadProps) {
       {row.state === 'paused' && <span class="batch-stat">paused</span>}
       {row.state === 'ended' && <span class="batch-stat batch-ended" title={row.reason}>{row.reason === undefined ? 'ended' : `ended: ${row.reason}`}</span>}
       {figures !== undefined && <PassAt1 report={figures.report} />}
+      {row.parent !== undefined && <ParentRates view={view} row={row} parent={row.parent} />}
       <span class="batch-grow" />
-      <HeadButtons view={view} actions={actions} icons={page < 1180} />
+      <HeadButtons view={view} actions={actions} icons={page < 1180} onCompare={onCompare} />
     </header>
   );
 }
@@ -68,10 +72,10 @@ function PassAt1({ report }: { readonly report: Report }) {
   );
 }
 
-function Parent({ actions, parent }: { readonly actions: BatchActions; readonly parent: { readonly rollout: string; readonly seq: number } }) {
+function Parent({ actions, parent }: { readonly actions: BatchActions; readonly parent: NonNullable<BatchRow['parent']> }) {
   return (
-    <button type="button" class="batch-parent" title={`Fork of ${parent.rollout}, cut at ${parent.seq}`} onClick={() => actions.openRollout(parent.rollout, false)}>
-      <Icon name="repo-forked" /> fork of {parent.rollout}@{parent.seq}
+    <button type="button" class="batch-parent" title={[`Fork of ${parent.rollout}, cut at ${parent.seq}`, ...(parent.differs === undefined ? [] : ['It runs something else than its parent did:', ...parent.differs])].join('\n')} onClick={() => actions.openRollout(parent.rollout, false)}>
+      <Icon name="repo-forked" /> fork of {parent.rollout}@{parent.seq}{parent.differs !== undefined && ', changed'}
     </button>
   );
 }

@@ -29,13 +29,14 @@ export function controlsOf(view: BatchView): Control[] {
   return controls;
 }
 
-export function HeadButtons({ view, actions, icons }: { readonly view: BatchView; readonly actions: BatchActions; readonly icons: boolean }) {
+export function HeadButtons({ view, actions, icons, onCompare }: { readonly view: BatchView; readonly actions: BatchActions; readonly icons: boolean; readonly onCompare: () => void }) {
   const controls = actions.readOnly || !actions.can.has('batch') ? [] : controlsOf(view);
   return (
     <div class="batch-buttons" role="group" aria-label="Batch">
       {controls.map(({ label, icon, verb, title }) => (
         <Button key={verb} kind={icons ? 'icon' : 'secondary'} icon={icon} label={label} title={icons ? `${label}: ${title}` : title} onClick={() => actions.batch(verb)} />
       ))}
+      {actions.can.has('open') && view.data.row !== undefined && <Button kind="icon" icon="diff" label="Compare with…" title="Compare with another batch (Shift+C)" onClick={onCompare} />}
       {actions.can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={actions.link} />}
       {actions.can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={actions.save} />}
     </div>

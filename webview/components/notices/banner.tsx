@@ -1,22 +1,33 @@
 /** One line above a page about something that concerns all of it. */
 import { Button } from '../controls.tsx';
-import { Icon } from '../marks/icon.tsx';
+import { Icon, type IconName } from '../marks/icon.tsx';
 
 const ICONS = { info: 'info', warning: 'warning', error: 'error', held: 'debug-pause' } as const;
+
+export interface BannerAction {
+  readonly label: string;
+  readonly title?: string;
+  readonly icon?: IconName;
+  /** Only its icon is shown. */
+  readonly bare?: boolean;
+  readonly onClick: () => void;
+}
 
 export interface BannerProps {
   readonly kind: keyof typeof ICONS;
   readonly text: string;
-  readonly actions?: readonly { readonly label: string; readonly onClick: () => void }[];
+  /** An expression that belongs to the words. */
+  readonly code?: string;
+  readonly actions?: readonly BannerAction[];
   readonly onClose?: () => void;
 }
 
-export function Banner({ kind, text, actions = [], onClose }: BannerProps) {
+export function Banner({ kind, text, code, actions = [], onClose }: BannerProps) {
   return (
     <div class={`banner is-${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
       <Icon name={ICONS[kind]} />
-      <span class="banner-text">{text}</span>
-      {actions.map(({ label, onClick }) => <Button key={label} kind="secondary" label={label} onClick={onClick} />)}
+      <span class="banner-text">{text}{code !== undefined && <> <code class="banner-code">{code}</code></>}</span>
+      {actions.map(({ bare = false, ...action }) => <Button key={action.label} kind={bare ? 'icon' : 'secondary'} {...action} />)}
       {onClose !== undefined && <Button kind="icon" icon="close" label="Close" onClick={onClose} />}
     </div>
   );

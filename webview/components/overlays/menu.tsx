@@ -11,9 +11,19 @@ export interface MenuEntry {
   readonly onClick: () => void;
 }
 
-export function MenuButton({ label, icon, entries }: { readonly label: string; readonly icon: IconName; readonly entries: readonly MenuEntry[] }) {
+export interface MenuButtonProps {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly title?: string;
+  readonly entries: readonly MenuEntry[];
+  /** Opens it, for a key of the page. */
+  readonly control?: { current: (() => void) | null };
+}
+
+export function MenuButton({ label, icon, title, entries, control }: MenuButtonProps) {
   const [open, setOpen] = useState(false);
   const whole = useRef<HTMLSpanElement>(null);
+  if (control !== undefined) control.current = () => setOpen(true);
   const items = (): HTMLElement[] => [...(whole.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])];
   useEffect(() => {
     if (!open) return;
@@ -31,7 +41,8 @@ export function MenuButton({ label, icon, entries }: { readonly label: string; r
   const onKeyDown = (event: KeyboardEvent): void => {
     const all = items();
     const at = all.indexOf(document.activeElement as HTMLElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    const begins = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey ? letterAfter(all, at, event.key) : undefined;
+    const to = begins ?? { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
     if (event.key === 'Escape') close();
     else if (to !== undefined) all[(to + all.length) % all.length]?.focus();
     else return;
@@ -40,7 +51,7 @@ export function MenuButton({ label, icon, entries }: { readonly label: string; r
   };
   return (
     <span class="menu-button" ref={whole}>
-      <Button kind="icon" icon={icon} label={label} pressed={open} onClick={() => setOpen(!open)} />
+      <Button kind="icon" icon={icon} label={label} {...(title === undefined ? {} : { title })} pressed={open} onClick={() => setOpen(!open)} />
       {open && (
         <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
           {entries.map((entry) => (
@@ -52,4 +63,10 @@ export function MenuButton({ label, icon, entries }: { readonly label: string; r
       )}
     </span>
   );
+}
+
+/** Index of the next item behind `at` whose words begin with a letter. */
+function letterAfter(items: readonly HTMLElement[], at: number, letter: string): number | undefined {
+  const order = items.map((_, index) => (at + 1 + index) % items.length);
+  return order.find((index) => items[index]?.textContent.toLowerCase().startsWith(letter.toLowerCase()) === true);
 }

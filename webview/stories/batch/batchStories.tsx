@@ -21,6 +21,8 @@ interface Given {
   /** What was chosen for this batch before, and whether the pane is open. */
   readonly chosen?: { readonly sort: Sort; readonly group: Group };
   readonly pane?: boolean;
+  /** Names of other batches of the store. */
+  readonly others?: readonly string[];
   /** Done once the rows are there; `then` comes of it. */
   readonly does?: (page: HTMLElement) => void;
   readonly then?: string;
@@ -29,10 +31,10 @@ interface Given {
 const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
 const ROWS = '[role="grid"] [role="rowheader"]';
 
-function page(name: string, { wishes, filter, readOnly = false, silent = false, server, told = false, chosen, pane = true, does, then = ROWS }: Given = {}): void {
+function page(name: string, { wishes, filter, readOnly = false, silent = false, server, told = false, others = [], chosen, pane = true, does, then = ROWS }: Given = {}): void {
   story('batch', name, () => {
     const made = someBatch(wishes);
-    const host = storyHost({ ...(told ? withAttempts(made) : made), readOnly, silent });
+    const host = storyHost({ ...(told ? withAttempts(made) : made), readOnly, silent, others: others.map((name, index) => ({ ...made, rows: [], batch: { ...made.batch, batch: `b-${index}`, name } })) });
     if (server !== undefined) host.server.set(server);
     if (chosen !== undefined) remember(`batch.${made.batch.name}`, chosen);
     if (!pane) remember('batch.pane', false);
@@ -81,6 +83,8 @@ page('grouped-folded', { chosen: { sort: 'failures', group: 'outcome' }, does: p
 page('outcomes-hidden', { does: click('.batch-chip:nth-child(2n)'), then: '.batch-chip[aria-pressed="false"]' });
 page('nothing-shown', { does: click('.batch-chip'), then: '.batch-no-match' });
 page('keys', { does: press('[role="grid"]', '?'), then: '[role="dialog"]' });
+page('compare-with', { others: ['nightly', 'nightly, edited', 'gpt-4o-airline', 'nightly-with-a-name-that-somebody-made-from-all-the-settings-of-the-run'], does: click('vscode-button[aria-label="Compare with…"]'), then: '.compare-with .list-row' });
+page('compare-with-none', { does: click('vscode-button[aria-label="Compare with…"]'), then: '.compare-with [role="status"]:not(.skeleton)' });
 page('card', { told: true, pane: false, does: pointAt('#cell-0-1'), then: '.attempt-card, .attempt-sheet' });
 selected('attempt', 1);
 selected('attempt-long', 2);

@@ -1,10 +1,11 @@
 /** The compare page in each of its states. */
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { EMPTY_PROGRESS } from '../../../src/trace/summary.ts';
+import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 import { Stream } from '../../../test/support/stream.ts';
 import { App } from '../../app.tsx';
-import { storyHost, type StoryHost } from '../../host/story.ts';
+import { BatchesPage } from '../../compare/batches/batchesPage.tsx';
+import { storyHost, type StoryData, type StoryHost } from '../../host/story.ts';
 import { ComparePage } from '../../compare/comparePage.tsx';
 import { someBatch } from '../batch/someBatch.ts';
 import { story } from '../index.ts';
@@ -58,6 +59,50 @@ add('one', 1);
 add('none', 0);
 add('loading', 2, { silent: true });
 add('failed', 2, { broken: true });
+// Two batches.
+const SHARES: readonly (readonly [number, number])[] = [[4, 0], [0, 3], [4, 2], [1, 4], [2, 2], [3, 4], [0, 0], [4, 4], [4, 3], [0, 1]];
+
+/** As many tasks; of each so many of four attempts passed, before and after. `apart`: no task is in both. */
+function twoOf(tasks: number, over: Over & { readonly apart?: boolean; readonly open?: boolean } = {}): { readonly host: StoryHost; readonly place: PagePlace & { page: 'batches' } } {
+  const made = someBatch({ tasks, attempts: 4, state: over.open === true ? 'running' : 'ended', name: 'nightly' });
+  const side = (id: string, name: string, which: 0 | 1): StoryData => {
+    const counts = { ...made.batch.counts, running: over.open === true && which === 1 ? 3 : 0, held: 0, queued: 0 };
+    const rows = made.tasks.flatMap((task, index) => [1, 2, 3, 4].map((attempt): RolloutRow => {
+      const passed = attempt <= (SHARES[index % SHARES.length]?.[which] ?? 0);
+      return { rollout: `r${id}${index}x${attempt}`, batch: id, task: over.apart === true ? `${name} ${task.id}` : task.id, task_index: index, attempt, try: 1, epoch: 1, last: 9, rev: 1, state: 'ended', settles: true, progress: { ...EMPTY_PROGRESS, status: 'done', passed, reward: passed ? 1 : 0 } };
+    }));
+    const events = Object.fromEntries(rows.slice(0, 8).map((row) => [row.rollout, attempt(row.attempt, row.progress.passed === true ? 14 : 7)]));
+    return { batch: { ...made.batch, batch: id, name, counts, created_at: made.batch.created_at + which }, tasks: made.tasks, rows, events };
+  };
+  const [before, after] = [side('b1', 'nightly', 0), side('b2', 'nightly with a very long name of what was changed in it', 1)];
+  const host = storyHost({ ...after, events: { ...before.events, ...after.events }, others: [before], ...(over.silent === true ? { silent: true } : {}) });
+  return { host, place: { page: 'batches', batch: over.broken === true ? 'b0' : 'b1', with: 'b2' } };
+}
+
+function addBatches(name: string, tasks: number, over: Parameters<typeof twoOf>[1] = {}): void {
+  story('compare', name, () => <BatchesPage can={CAN} {...twoOf(tasks, over)} onNavigate={() => undefined} />, over.silent === true ? { busy: true } : {});
+}
+
+addBatches('batches', 40);
+addBatches('batches-many', 2_000);
+addBatches('batches-open', 12, { open: true });
+addBatches('batches-apart', 3, { apart: true });
+addBatches('batches-loading', 3, { silent: true });
+addBatches('batches-failed', 3, { broken: true });
+story('compare', 'across-batches', () => {
+  const { host } = twoOf(3);
+  const task = Object.values(someBatch({ tasks: 1 }).tasks)[0]?.id ?? '';
+  return <ComparePage can={CAN} host={host} place={{ page: 'compare', batch: 'b1', task, with: 'b2' }} />;
+});
+story('compare', 'from-batches', () => {
+  const { host, place } = twoOf(12);
+  const act = (action: PageAction): Promise<void> => {
+    if (action.do === 'open') host.go(action.place);
+    return host.act(action);
+  };
+  return <App host={{ ...host, act, start: Promise.resolve({ place, readOnly: false, can: CAN }) }} />;
+});
+
 // From page to page, as in an editor: what is opened comes in the place of what was there.
 story('compare', 'from-batch', () => {
   const { host } = hostOf(6);

@@ -2,6 +2,8 @@
 import { Stream } from '../../../test/support/stream.ts';
 import type { Json } from '../../../src/common/json.ts';
 import type { EventData, TraceEvent } from '../../../src/trace/schema.ts';
+import type { StoryData } from '../../host/story.ts';
+import { someBatch } from '../batch/someBatch.ts';
 import { clocked } from './clocked.ts';
 
 interface CallGiven {
@@ -91,10 +93,36 @@ export function heldDesk(ago: number): TraceEvent[] {
   s.add('release', { how: 'continue', held_ms: 2_000 });
   s.model('Once more.', [{ id: 'again', name: 'renew_loan', arguments: { loan_id: 17, days: 14 } }], { agent: 'desk', ms: 1_400 });
   const span = s.toolStart('again', 'renew_loan', { loan_id: 17, days: 14 }, { agent: 'desk' });
-  s.add('hold', { why: 'breakpoint', breakpoint: 'bp1', side: 'before' }, { span, agent: 'desk' });
+  s.add('hold', { why: 'breakpoint', breakpoint: 'page.tool.renew_loan', side: 'before' }, { span, agent: 'desk' });
   const release = s.events.find((event) => event.kind === 'release')?.seq ?? 0;
   // The first hold took its time.
   return clocked(s.events, { ago }).map((event) => (event.seq < release ? { ...event, at: event.at - 2_000 } : event));
+}
+
+/** It asked the person who looks on, and waits for the answer. */
+export function asking(ago: number): TraceEvent[] {
+  const s = beginning();
+  s.model('I must ask.', [{ id: 'ask', name: 'ask_person', arguments: { question: 'Loan 17 was renewed three times. May it be renewed once more?' } }], { agent: 'desk', ms: 1_400 });
+  const span = s.toolStart('ask', 'ask_person', { question: 'Loan 17 was renewed three times. May it be renewed once more?' }, { agent: 'desk' });
+  s.add('hold', { why: 'input', side: 'before' }, { span, agent: 'desk' });
+  return clocked(s.events, { ago });
+}
+
+/** Breakpoints that somebody set in the batch: of each form one, and one of another client. */
+export function breakpointsOf(): TraceEvent[] {
+  const told: [string, Json][] = [
+    ['page.', [{ id: 'page.tool.renew_loan', side: 'before', tool: 'renew_loan', when: 'tool.arguments.days > 7' }, { id: 'page.step.2', side: 'before', kind: 'model', when: 'step == 2' }, { id: 'page.tool.find_member', side: 'before', tool: 'find_member', log: 'asked for {tool.arguments.name}' }]],
+    ['dap-1.', [{ id: 'dap-1.4', side: 'after', kind: 'tool', when: 'tool.error != null && tool.error.class == "timeout"' }]],
+  ];
+  return told.map(([of, breakpoints], index) => ({ seq: index + 1, v: 1, at: 1_795_000_000_000, kind: 'control', data: { command: `c${index}`, verb: 'breakpoints', by: 'page', args: { breakpoints, of } } }));
+}
+
+/** Batches that go on from these events: one that runs, the others ended. */
+export function forksOf(rollout: string, cuts: readonly number[]): Pick<StoryData, 'batch' | 'rows' | 'tasks'>[] {
+  return cuts.map((seq, index) => {
+    const made = someBatch({ tasks: 1, attempts: index === 1 ? 16 : 4, state: index === 3 ? 'running' : 'ended', parent: { rollout, seq }, name: `nightly@${seq}` });
+    return { ...made, batch: { ...made.batch, batch: `bf${index}`, created_at: made.batch.created_at + 1 + index }, rows: [] };
+  });
 }
 
 /** What the batch tells while `events` happen: of the worker, the model server, a pause by hand, notes. */

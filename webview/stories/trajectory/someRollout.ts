@@ -1,9 +1,10 @@
 /** Made-up rollouts for stories, each with something in it that a page must be able to show. */
 import { Stream, lendingDesk } from '../../../test/support/stream.ts';
+import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
-import { storyHost, type StoryHost } from '../../host/story.ts';
+import { storyHost, type StoryData, type StoryHost } from '../../host/story.ts';
 import { BATCH, someBatch } from '../batch/someBatch.ts';
 
 export const ROLLOUT = 'r1';
@@ -16,11 +17,17 @@ export interface Telling {
   /** Other attempts of the task, from the first. */
   readonly others?: readonly (readonly TraceEvent[])[];
   readonly silent?: boolean;
+  /** The batch has ended. */
+  readonly ended?: boolean;
+  /** Of the editor. */
+  readonly breakpoints?: readonly EditorBreakpoint[];
+  /** Other batches: its forks among them. */
+  readonly batches?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
 }
 
 /** A page's host that has one rollout of these events, and others beside it. */
-export function hostOf(events: readonly TraceEvent[], { others = [], outside = [], readOnly = false, silent = false, blobs = {} }: Telling = {}): StoryHost {
-  const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: 'running' });
+export function hostOf(events: readonly TraceEvent[], { others = [], outside = [], readOnly = false, silent = false, ended = false, blobs = {}, breakpoints, batches }: Telling = {}): StoryHost {
+  const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: ended ? 'ended' : 'running' });
   const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: outside };
   const rows = [rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '')];
   for (const [index, other] of others.entries()) {
@@ -29,7 +36,7 @@ export function hostOf(events: readonly TraceEvent[], { others = [], outside = [
     rows.push(rowOf(rollout, index < 2 ? index + 1 : index + 2, other, tasks[0]?.id ?? ''));
   }
   rows.sort((x, y) => x.attempt - y.attempt);
-  return storyHost({ batch, tasks, server, rows, events: streams, readOnly, silent, blobs });
+  return storyHost({ batch, tasks, server, rows, events: streams, readOnly, silent, blobs, ...(breakpoints === undefined ? {} : { breakpoints }), ...(batches === undefined ? {} : { others: batches }) });
 }
 
 function rowOf(rollout: string, attempt: number, events: readonly TraceEvent[], task: string): RolloutRow {

@@ -5,10 +5,10 @@ import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
 import { story } from '../index.ts';
-import { careful, heldDesk, manyChanges, outsideOf, sampled, stubborn } from './deskRollouts.ts';
+import { asking, breakpointsOf, forksOf, careful, heldDesk, manyChanges, outsideOf, sampled, stubborn } from './deskRollouts.ts';
 import { desk, hostOf, imported, long, ROLLOUT, restOfRunning, running, team, values, type Telling } from './someRollout.ts';
 
-const CAN: ReadonlySet<PageVerb> = new Set(['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'save']);
+const CAN: ReadonlySet<PageVerb> = new Set(['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'breakpoint', 'save']);
 
 /** By then the page shows what it was given. */
 const SHOWN_MS = 200;
@@ -25,12 +25,14 @@ interface Given extends Telling {
   readonly rest?: () => readonly TraceEvent[];
   /** Typed into the search field. */
   readonly search?: string;
-  /** Pressed once the page stands. */
+  /** Pressed once the page stands, e.g. `Shift+B`. */
   readonly press?: string;
+  /** The button of this name is clicked. */
+  readonly click?: string;
   readonly rollout?: string;
 }
 
-function page(name: string, events: () => readonly TraceEvent[], { seq, tab, stopped = false, cut = false, live, rest, search, press, rollout = ROLLOUT, ...telling }: Given = {}): void {
+function page(name: string, events: () => readonly TraceEvent[], { seq, tab, stopped = false, cut = false, live, rest, search, press, click, rollout = ROLLOUT, ...telling }: Given = {}): void {
   const { readOnly = false, silent = false } = telling;
   story('trajectory', name, () => {
     const told = hostOf(events(), telling);
@@ -39,7 +41,8 @@ function page(name: string, events: () => readonly TraceEvent[], { seq, tab, sto
     if (live !== undefined) setTimeout(() => told.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
     if (rest !== undefined) window.addEventListener('story-rest', () => told.push(ROLLOUT, rest()), { once: true });
     if (search !== undefined) setTimeout(() => type(search), SHOWN_MS);
-    if (press !== undefined) setTimeout(() => window.dispatchEvent(new KeyboardEvent('keydown', { key: press })), SHOWN_MS);
+    if (press !== undefined) setTimeout(() => window.dispatchEvent(new KeyboardEvent('keydown', { key: press.split('+').at(-1) ?? '', shiftKey: press.startsWith('Shift+') })), SHOWN_MS);
+    if (click !== undefined) setTimeout(() => document.querySelector<HTMLElement>(`vscode-button[aria-label="${click}"]`)?.click(), SHOWN_MS);
     return <TrajectoryPage host={host} readOnly={readOnly} can={CAN} onNavigate={() => undefined} place={{ page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(tab === undefined ? {} : { tab }) }} />;
   }, { busy: silent });
 }
@@ -132,6 +135,28 @@ page('tokens-before', () => sampled(40).events, { seq: at(sampled(40).events, 'm
 page('many-changes', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2), tab: 'world' });
 page('many-changes-in-call', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2) });
 page('nothing-changed', running, { tab: 'world' });
+
+// Breakpoints, edits and forks.
+page('breakpoints', () => heldDesk(42_000), { outside: breakpointsOf() });
+page('breakpoint-with-condition', () => heldDesk(42_000), { outside: breakpointsOf(), press: 'Shift+B' });
+page('breakpoint-new', () => heldDesk(42_000), { seq: 8, press: 'Shift+B' });
+page('breakpoints-of-editor', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'Shift+B', breakpoints: [
+  { id: 'e1', on: { name: 'renew_loan' }, enabled: true }, { id: 'e2', on: { name: 'pay_fine' }, enabled: false, when: 'tool.arguments.amount > 2' },
+  { id: 'e3', on: { rollout: ROLLOUT, seq: at(failed, 'model.start', 1) }, enabled: true, log: 'seen {event.seq}' },
+] });
+page('edit-arguments', () => heldDesk(42_000), { outside: breakpointsOf(), press: 'a' });
+page('edit-as-fork', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'a' });
+page('edit-sampling', () => failed, { ended: true, seq: at(failed, 'model.start', 5), click: 'Edit sampling' });
+page('edit-reply', () => failed, { ended: true, seq: at(failed, 'model.start', 5), press: 'a' });
+page('edit-message', () => failed, { ended: true, seq: at(failed, 'message', 1), press: 'a' });
+page('edit-text-result', values, { ended: true, seq: at(values(), 'tool.start', 1), click: 'Edit result' });
+page('fork-form', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'f' });
+page('skip-form', () => heldDesk(42_000), { click: 'Skip…' });
+page('say-form', () => heldDesk(42_000), { click: 'Say…' });
+page('question', () => asking(42_000));
+page('question-answered', () => asking(42_000), { click: 'Answer…' });
+
+page('forks', () => failed, { ended: true, seq: at(failed, 'tool.start', 6), batches: forksOf(ROLLOUT, [at(failed, 'tool.start', 6), at(failed, 'tool.start', 6), at(failed, 'model.start', 1) - 1, at(failed, 'tool.start', 7)]) });
 
 /** The lending desk, ended in another way. */
 function endedAs(over: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {

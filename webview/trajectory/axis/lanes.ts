@@ -54,6 +54,11 @@ export class Lanes {
     for (const [kind, name] of [['model', 'model'], ['tools', 'tools']] as const) this.#lane(kind, name);
   }
 
+  /** Grows with everything that is taken: the same number, the same picture. */
+  get version(): number {
+    return this.#taken + this.#outside;
+  }
+
   /** Takes the events that came since. */
   advance(): void {
     for (; this.#taken < this.model.last; this.#taken++) {
@@ -99,7 +104,7 @@ export class Lanes {
   }
 
   /** Whether an item has not ended. */
-  isOpen({ span, hold }: Item): boolean {
+  isOpen({ span, hold }: Pick<Item, 'span' | 'hold'>): boolean {
     return hold !== undefined ? this.#standing(hold) : span !== undefined && span.end === undefined && this.model.end === undefined;
   }
 
@@ -224,15 +229,26 @@ function isSub(agent: string | undefined): agent is string {
   return agent?.includes('/') === true;
 }
 
-/** Index of the first item that may reach into sight at `from`: items come in order of their start. */
-export function firstInSight(items: readonly Item[], from: number, endOf: (item: Item) => number): number {
-  let low = 0;
-  let high = items.length;
+/** Index of the first item, at or after `index`, that begins at `at` or later: items come in order of their beginning. Looks close by first. */
+export function firstFrom(items: readonly { readonly from: number }[], at: number, index = 0): number {
+  let low = index;
+  let high = index;
+  for (let far = 1; high < items.length && (items[high]?.from ?? Infinity) < at; far *= 2) {
+    low = high + 1;
+    high += far;
+  }
+  high = Math.min(high, items.length);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((items[middle]?.from ?? Infinity) < from) low = middle + 1;
+    if ((items[middle]?.from ?? Infinity) < at) low = middle + 1;
     else high = middle;
   }
+  return low;
+}
+
+/** Index of the first item that may reach into sight at `from`. */
+export function firstInSight(items: readonly Item[], from: number, endOf: (item: Item) => number): number {
+  const low = firstFrom(items, from);
   // A few that began before may still go on.
   let first = low;
   for (let i = low - 1; i >= 0 && i > low - 50; i--) {
@@ -244,12 +260,5 @@ export function firstInSight(items: readonly Item[], from: number, endOf: (item:
 
 /** Index after `index` of the last item that begins before `at`: of items in order it is the one that may reach beyond. */
 export function nextAfter(items: readonly Item[], index: number, at: number): number {
-  let low = index + 1;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((items[middle]?.from ?? Infinity) < at) low = middle + 1;
-    else high = middle;
-  }
-  return Math.max(index + 1, low - 1);
+  return Math.max(index + 1, firstFrom(items, at, index + 1) - 1);
 }

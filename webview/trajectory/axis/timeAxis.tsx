@@ -2,13 +2,14 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { duration } from '../../format.ts';
+import { ForkLane } from '../forks.tsx';
 import { referenceOf } from '../reference.ts';
 import type { TrajectorySession } from '../session.ts';
 import { useNow } from '../useNow.ts';
-import { Lanes } from './lanes.ts';
+import type { Lanes } from './lanes.ts';
 import { labelOf } from './paint/bars.ts';
 import { itemAt, markAt } from './paint/hit.ts';
-import { paint } from './paint/paint.ts';
+import { AxisPicture, type Picture } from './paint/picture.ts';
 import { heightOf, LANES_TOP, readColours, SIZES, type AxisMark, type Scene } from './paint/scene.ts';
 import { panned, valueAt, within, xOf, zoomed, type Range } from './scale.ts';
 import './axis.css';
@@ -26,7 +27,7 @@ export interface AxisControl {
 
 export function TimeAxis({ session, control }: { readonly session: TrajectorySession; readonly control: { current: AxisControl | null } }) {
   const element = useRef<HTMLCanvasElement>(null);
-  const lanes = useMemo(() => new Lanes(session.data.model), [session]);
+  const { lanes } = session.look;
   const [width, setWidth] = useState(0);
   const [chosen, setChosen] = useState<Range>();
   const [dragged, setDragged] = useState<Range>();
@@ -75,24 +76,18 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   }, [session.seq]);
 
   const scene: Scene | undefined = width === 0 || colours === undefined ? undefined : { lanes, marks: marksOf(session, lanes), range, whole, selected, width, gutter, colours, now };
+  const painting = useRef<{ readonly picture: AxisPicture; next: Picture | undefined; frame: number }>(undefined);
+  const drawing = (painting.current ??= { picture: new AxisPicture(), next: undefined, frame: 0 });
+  // With the frame: what is drawn several times before it is painted once.
   useLayoutEffect(() => {
-    const canvas = element.current;
-    const context = canvas?.getContext('2d');
-    if (canvas === null || context === null || context === undefined || scene === undefined) return;
-    const ratio = window.devicePixelRatio;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paint(context, scene);
-    if (dragged !== undefined) {
-      const from = gutter + xOf(dragged.from, range, width - gutter);
-      const to = gutter + xOf(dragged.to, range, width - gutter);
-      context.strokeStyle = scene.colours.focus;
-      context.strokeRect(Math.min(from, to) + 0.5, SIZES.minimap + 0.5, Math.abs(to - from), height - SIZES.minimap - 1);
-    }
+    drawing.next = scene === undefined ? undefined : { scene, dragged };
+    if (drawing.next === undefined || drawing.frame !== 0) return;
+    drawing.frame = requestAnimationFrame(() => {
+      drawing.frame = 0;
+      if (element.current !== null && drawing.next !== undefined) drawing.picture.paint(element.current, drawing.next);
+    });
   });
+  useEffect(() => () => cancelAnimationFrame(drawing.frame), [drawing]);
 
   const placeOf = (event: MouseEvent): { x: number; y: number; value: number } => {
     const box = element.current?.getBoundingClientRect();
@@ -165,6 +160,12 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     move?.();
     if (factor !== undefined) setChosen(zoomed(range, selected?.from ?? (range.from + range.to) / 2, factor, whole));
   };
+  /** Of an event in sight: pixels from the left. */
+  const eventPlace = (seq: number): number | undefined => {
+    const event = lanes.model.event(seq);
+    const at = event === undefined ? undefined : lanes.at(event);
+    return at === undefined || at < range.from || at > range.to ? undefined : gutter + xOf(at, range, width - gutter);
+  };
   const step = session.data.model.stepOf(session.seq)?.index ?? 0;
   return (
     <section class="axis" aria-label="Time axis">
@@ -179,6 +180,7 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
       <div class="axis-keys" role="slider" tabIndex={0} aria-label="Position in time" aria-valuemin={1} aria-valuemax={Math.max(1, session.data.model.last)} aria-valuenow={Math.max(1, session.seq)} aria-valuetext={`step ${step}, ${referenceOf(session)}`} onKeyDown={onKeyDown}>
         <canvas ref={element} class="axis-canvas" style={{ height: `${height}px` }} aria-hidden="true" onPointerDown={onPointerDown} onPointerMove={onHover} onDblClick={() => setChosen(undefined)} />
       </div>
+      <ForkLane session={session} placeOf={eventPlace} gutter={gutter} width={width} />
     </section>
   );
 }

@@ -35,7 +35,7 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
       <DetailHead view={view} subject={subject} />
       <Tabs label="Detail" tabs={TABS.map((id) => ({ id, label: NAMES[id], ...badgeOf(view, subject, id) }))} selected={view.tab} onSelect={(id) => view.show(TABS.find((tab) => tab === id) ?? 'call')} />
       <TabPanel id={view.tab} label={NAMES[view.tab]}>
-        <div class="detail-body" ref={scroller} tabIndex={0}><Panel view={view} subject={subject} /></div>
+        <div class="detail-body" ref={scroller} tabIndex={0}>{view.data.model.skipped !== undefined && (view.tab === 'messages' || view.tab === 'world') ? <p class="remark">What came before this is still being read.</p> : <Panel view={view} subject={subject} />}</div>
       </TabPanel>
     </section>
   );

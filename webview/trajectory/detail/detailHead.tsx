@@ -28,7 +28,7 @@ function OtherCalls({ view, subject }: { readonly view: TrajectoryView; readonly
   const { model } = view.data;
   const { name } = subject.span.start.data;
   const count = callsOf(model, name).length;
-  if (count < 2) return null;
+  if (count < 2 || model.skipped !== undefined) return null; // the others are still being read
   const before = previousCall(model, subject.span);
   const after = nextCall(model, subject.span);
   return (
@@ -78,8 +78,9 @@ function heldAt(model: TrajectoryModel, span: number): Pick<Head, 'outcome' | 'w
   return hold === undefined ? undefined : { outcome: 'held', words: `held ${hold.event.data.side} the call` };
 }
 
-function ending(end: { readonly status: 'ok' | 'error'; readonly error?: { readonly class: string } | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {
+function ending(end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: { readonly class: string } | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {
   if (end === undefined) return { outcome: 'running', words: 'running' };
+  if (end.status === 'cut') return { outcome: 'running', words: 'made anew in the fork' };
   return end.status === 'ok' ? { outcome: 'passed', words: 'ok' } : { outcome: 'failed', words: end.error?.class ?? 'error' };
 }
 

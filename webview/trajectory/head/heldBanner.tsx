@@ -1,8 +1,9 @@
-/** That the rollout is held: at what, why, and for how long by now. */
+/** That the rollout is held: at what, why, for how long by now, and what can be done about it. */
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { Banner } from '../../components/notices/banner.tsx';
+import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
 import { duration } from '../../format.ts';
+import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
 import { heldFor, useNow } from '../useNow.ts';
 
@@ -12,10 +13,30 @@ export function HeldBanner({ session, hold }: { readonly session: TrajectorySess
   const { model } = session.data;
   const now = useNow(true);
   const seq = hold.event.span ?? hold.seq;
-  return (
-    <Banner kind="held" text={heldText(model, hold, now)}
-      {...(seq === session.seq ? {} : { actions: [{ label: 'Go there', onClick: () => session.go(seq) }] })} />
-  );
+  const condition = session.debug.breakpoints.all.find(({ ids }) => ids.includes(hold.event.data.breakpoint ?? ''))?.when;
+  const there: readonly BannerAction[] = seq === session.seq ? [] : [{ label: 'Go there', icon: 'debug-stackframe', onClick: () => session.go(seq) }];
+  return <Banner kind="held" text={heldText(model, hold, now)} {...(condition === undefined ? {} : { code: condition })} actions={[...there, ...(session.debug.editable ? actionsOf(session, hold) : [])]} />;
+}
+
+/** What a hold allows; a rollout whose server is gone goes on by itself. */
+function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
+  if (hold.event.data.why === 'lost_server') return [];
+  const answer = answerTarget(hold);
+  if (answer !== undefined) return [{ label: 'Answer…', icon: 'edit', onClick: () => session.debug.edit(answer) }, stop(session)];
+  const part = heldTargets(session.data.model, hold)[0];
+  const skip = skipTarget(session.data.model, hold);
+  return [
+    ...(part === undefined ? [] : [{ label: `Edit ${part.kind}`, icon: 'edit', title: 'Edit what it is held at (A)', onClick: () => session.debug.edit(part) } as const]),
+    ...(skip === undefined ? [] : [{ label: 'Skip…', title: 'Answer the call without making it', onClick: () => session.debug.edit(skip) }]),
+    { label: 'Say…', icon: 'comment', title: 'Add a message that the agent reads next', onClick: () => session.debug.edit(injectTarget(hold)) },
+    { label: 'Resume', icon: 'debug-continue', title: 'Let it go on (R)', onClick: () => session.debug.tell('release') },
+    { label: 'Step', icon: 'debug-step-over', title: 'Let it go on to its next gate (S)', onClick: () => session.debug.tell('step') },
+    stop(session),
+  ];
+}
+
+function stop(session: TrajectorySession): BannerAction {
+  return { label: 'Cancel this rollout', icon: 'debug-stop', bare: true, onClick: () => session.debug.tell('cancel') };
 }
 
 /** `Held before renew_loan, step 5: a breakpoint, for 42.0 s`. */

@@ -7,7 +7,8 @@ import { Quantity } from '../../components/quantity.tsx';
 import { compact, count, duration } from '../../format.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
-import { referenceOf } from '../reference.ts';
+import { copyEntries } from '../copying.ts';
+import { standingHold } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
 import './head.css';
 
@@ -19,18 +20,22 @@ export interface HeadProps {
   readonly onKeys: () => void;
   readonly onBookmark: () => void;
   readonly onNote: () => void;
+  /** Opens the menu of what can be copied. */
+  readonly copyMenu: { current: (() => void) | null };
 }
 
-export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBookmark, onNote }: HeadProps) {
+export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBookmark, onNote, copyMenu }: HeadProps) {
   const { data } = session;
   const { row } = data.info ?? {};
   const end = data.model.end?.data;
   const totals = end?.totals;
-  const usage = data.model.usageAt();
-  const steps = totals?.steps ?? data.model.steps.length - 1;
+  const part = data.model.skipped === undefined ? undefined : row?.progress; // all of it is counted there already
+  const usage = part ?? data.model.usageAt();
+  const steps = totals?.steps ?? part?.step ?? data.model.steps.length - 1;
   const tokens = (totals?.input_tokens ?? usage.input_tokens) + (totals?.output_tokens ?? usage.output_tokens);
   const ms = totals?.ms ?? row?.progress.ms;
   const cost = totals?.cost;
+  const running = !data.ended && data.loading === 'head';
   const shown = attemptRow(session);
   const [batch, definition] = [data.batch, data.definition];
   const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
@@ -59,7 +64,8 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         <Button kind="icon" icon="debug-step-back" label="Previous step" title="Previous step (Shift+K)" onClick={() => session.step(-1)} />
         <Button kind="icon" icon="debug-step-over" label="Next step" title="Next step (Shift+J)" onClick={() => session.step(1)} />
         <Button kind="icon" icon="debug-continue" label="Last" title="Last (End)" onClick={() => session.end('last')} />
-        {!data.ended && data.loading === 'head' && <Button kind="secondary" icon={session.following ? 'circle-filled' : 'eye'} label={session.following ? 'live' : 'follow'} title="Follow what is still running (.)" pressed={session.following} onClick={() => session.follow(!session.following)} />}
+        {running && session.debug.editable && standingHold(data.model) === undefined && <Button kind="icon" icon="debug-pause" label="Pause this rollout" title="Hold it at its next gate (P)" onClick={() => session.debug.tell('hold')} />}
+        {running && <Button kind="secondary" icon={session.following ? 'circle-filled' : 'eye'} label={session.following ? 'live' : 'follow'} title="Follow what is still running (.)" pressed={session.following} onClick={() => session.follow(!session.following)} />}
       </div>
       <span class="grow" />
       <div class="head-actions">
@@ -68,12 +74,14 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         {definition !== undefined && <code class="head-revision" title={`${definition.agentFile}, ${definition.model}`}>{definition.agent}@{definition.revision}</code>}
         {!session.readOnly && <Button kind="icon" icon="bookmark" label="Bookmark" title="Bookmark (M)" pressed={data.notes.bookmarked(data.rollout, session.seq)} onClick={onBookmark} />}
         <Button kind="icon" icon="search" label="Search" title="Search everything (/)" onClick={onSearch} />
+        <MenuButton label="Copy" icon="copy" title="Copy (Y)" entries={copyEntries(session)} control={copyMenu} />
         <MenuButton label="More" icon="ellipsis" entries={[
           ...(can.has('debug') ? [{ label: 'Debug from here', onClick: () => session.act({ do: 'debug', place }) }] : []),
-          ...(can.has('fork') ? [{ label: 'Fork from here …', onClick: () => session.act({ do: 'fork', place }) }] : []),
-          { label: 'Copy reference', keys: 'Y', onClick: () => session.act({ do: 'copy', text: referenceOf(session) }) },
-          ...(can.has('link') ? [{ label: 'Copy link', onClick: () => session.act({ do: 'link', place }) }] : []),
-          { label: 'Copy events as JSON', onClick: () => session.act({ do: 'copy', text: JSON.stringify(data.model.events, null, 1) }) },
+          ...(can.has('call') && data.model.span(session.seq)?.kind === 'tool' ? [
+            { label: 'Re-run this call …', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) }, { label: 'Save call as test case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
+          ] : []),
+          ...(session.debug.editable ? [{ label: 'Edit …', keys: 'A', onClick: () => session.debug.editSelected() }, { label: 'Fork from here …', keys: 'F', onClick: () => session.debug.forkSelected() }] : []),
+          { label: 'Breakpoints …', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
           ...(session.readOnly ? [] : [{ label: 'Note …', keys: 'N', onClick: onNote }]),
           ...(can.has('save') ? [{ label: 'Save as HTML …', onClick: () => session.act({ do: 'save', place: { page: 'trajectory', rollout: data.rollout } }) }] : []),
           { label: 'Keys', keys: '?', onClick: onKeys },

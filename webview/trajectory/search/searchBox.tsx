@@ -16,20 +16,23 @@ const PAUSE_MS = 150;
 export function SearchBox({ session, inputRef }: { readonly session: TrajectorySession; readonly inputRef: { current: HTMLElement | null } }) {
   const [text, setText] = useState('');
   const [result, setResult] = useState<SearchResult>();
-  const { last } = session.data.model;
-  const growing = session.data.ended ? last : Math.floor(last / 500);
   useEffect(() => {
     if (text.trim() === '') {
       setResult(undefined);
+      session.mark(undefined);
       return;
     }
     const stop = new AbortController();
-    const timer = setTimeout(() => void search(session.data, text, setResult, stop.signal), PAUSE_MS);
+    const tell = (told: SearchResult): void => {
+      setResult(told);
+      session.mark(told);
+    };
+    const timer = setTimeout(() => void search(session.data, (seq) => session.rowAt(seq)?.seq, text, tell, stop.signal), PAUSE_MS);
     return () => {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [text, growing]);
+  }, [text, session]);
   const found = result?.found ?? [];
   const next = (distance: 1 | -1): void => {
     const to = distance === 1 ? (found.find((seq) => seq > session.seq) ?? found[0]) : (found.findLast((seq) => seq < session.seq) ?? found.at(-1));

@@ -3,7 +3,7 @@ import { isSameJson, type Json } from '../../../src/common/json.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { StepRows, type Row } from './rows.ts';
+import { isFinal, StepRows, type Row } from './rows.ts';
 
 /** Fewer equal rows than these stay as they are. */
 export const FOLD_FROM = 3;
@@ -18,7 +18,7 @@ export interface Fold {
 export class Folds {
   readonly #model: TrajectoryModel;
   /** seqs of the first rows of folds that are open. */
-  readonly #opened = new Set<number>();
+  readonly #opened: Set<number>;
   #rows: readonly Row[] = [];
   /** Whether row i says the same as row i − 1, of rows that do not change any more. */
   readonly #same: boolean[] = [];
@@ -30,13 +30,16 @@ export class Folds {
   /** Up to here nothing changes unless a fold is opened or closed: a row that begins a run, and its place. */
   #kept = { row: 0, shown: 0 };
   #taken = -1;
+  #stable = 0;
 
-  constructor(model: TrajectoryModel) {
+  constructor(model: TrajectoryModel, opened = new Set<number>()) {
     this.#model = model;
+    this.#opened = opened;
   }
 
-  /** The rows that are shown of all rows: the list of before, grown, or another one. */
-  shown(rows: readonly Row[]): readonly Row[] {
+  /** The rows that are shown of all rows: the list of before, grown, or another one. The first `stable` of them stay where they are. */
+  shown(rows: readonly Row[], stable = rows.length): readonly Row[] {
+    this.#stable = stable;
     if (rows !== this.#rows) {
       this.#rows = rows;
       this.#same.length = 0;
@@ -123,17 +126,15 @@ export class Folds {
     const same = before !== undefined && row !== undefined && isSameRow(this.#model, before, row);
     if (this.#same.length === 0) this.#same.push(false); // nothing is before the first
     // In order: only what nothing can change any more is remembered.
-    if (this.#same.length === index && before !== undefined && row !== undefined && isFinal(this.#model, before) && isFinal(this.#model, row)) this.#same.push(same);
+    if (this.#same.length === index && index < this.#stable && before !== undefined && row !== undefined && isSettled(this.#model, before, row)) this.#same.push(same);
     return same;
   }
 }
 
-/** Whether what a row says cannot change: all it stands for has ended, and a step has another after it. */
-function isFinal(model: TrajectoryModel, row: Row): boolean {
-  if (model.end !== undefined) return true;
-  const span = model.span(StepRows.cursorOf(row));
-  if (span === undefined) return true;
-  return span.end !== undefined && span.step < model.steps.length - 1;
+/** Whether two rows stay equal or different: those of different kinds do, and those that are never equal. */
+function isSettled(model: TrajectoryModel, a: Row, b: Row): boolean {
+  if (a.kind !== b.kind || a.depth !== b.depth || (a.kind !== 'step' && a.kind !== 'call')) return true;
+  return isFinal(model, a) && isFinal(model, b);
 }
 
 /** Equal calls with equal outcomes, and logs with equal text; everything else stands for itself. */

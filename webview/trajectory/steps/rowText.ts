@@ -114,9 +114,9 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
     ...(changes > 0 ? [{ text: `◆ ${changes} ${changes === 1 ? 'row' : 'rows'}`, title: 'Changed in the world', kind: 'world' as const }] : []),
   ];
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
-  const result = end?.error !== undefined ? end.error.message : shortResult(model, span);
+  const result = end?.status === 'cut' ? 'open where the fork was cut: made anew' : end?.error !== undefined ? end.error.message : shortResult(model, span);
   return {
-    icon: 'tools', ...(end === undefined ? { outcome: model.holdsAt().some((hold) => hold.event.span === span.seq) ? 'held' as const : 'running' as const } : end.status === 'error' ? { outcome: 'failed' as const } : withModel ? {} : { outcome: 'passed' as const }),
+    icon: 'tools', ...(end === undefined ? { outcome: model.holdsAt().some((hold) => hold.event.span === span.seq) ? 'held' as const : 'running' as const } : end.status === 'error' ? { outcome: 'failed' as const } : withModel || end.status === 'cut' ? {} : { outcome: 'passed' as const }),
     name: data.name, text: argumentsText(model.argumentsOf(span).value), ...(result === undefined ? {} : { result }),
     marks, ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs, open: end === undefined,
   };

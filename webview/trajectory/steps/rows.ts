@@ -143,6 +143,14 @@ function depthOf(agent: string | undefined): number {
   return agent === undefined ? 0 : agent.split('/').length - 1;
 }
 
+/** Whether what a row says cannot change: all it stands for has ended, and a step has another after it. */
+export function isFinal(model: TrajectoryModel, row: Row): boolean {
+  if (model.end !== undefined) return true;
+  const span = model.span(StepRows.cursorOf(row));
+  if (span === undefined) return true;
+  return span.end !== undefined && span.step < model.steps.length - 1;
+}
+
 /** Whether a row is shown while some kinds are left out. `errors`: only what failed. */
 export function isShown(model: TrajectoryModel, row: Row, only: ReadonlySet<Filter>): boolean {
   if (only.size === 0) return true;

@@ -4,8 +4,11 @@ import { VirtualList } from '../../components/virtualList.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
 import { compact, count, duration } from '../../format.ts';
+import { ForkMarks } from '../forks.tsx';
 import type { TrajectorySession } from '../session.ts';
 import type { Fold } from './folds.ts';
+import { Gutter } from './gutter.tsx';
+import { Marked } from './marked.tsx';
 import { failed, StepRows, type Row } from './rows.ts';
 import { rowText } from './rowText.ts';
 import './steps.css';
@@ -14,6 +17,7 @@ const ROW_HEIGHT = 22;
 
 export function StepList({ session }: { readonly session: TrajectorySession }) {
   const { shown } = session;
+  const own = ownFrom(session);
   const goTo = (row: Row | undefined): void => {
     if (row !== undefined) session.go(StepRows.cursorOf(row));
   };
@@ -28,10 +32,10 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
         count={shown.length} rowHeight={ROW_HEIGHT} label="Steps" role="tree" selected={session.index} follow={session.following && session.data.loading === 'head' && !session.data.ended}
         onScrolledAway={() => session.follow(false)}
         keyOf={(index) => shown[index]?.seq ?? index}
-        row={(index) => { const row = shown[index]; return row === undefined ? null : <StepRow session={session} row={row} />; }}
+        row={(index) => { const row = shown[index]; return row === undefined ? null : <StepRow session={session} row={row} own={row.seq === own} />; }}
         rowProps={(index) => propsOf(session, shown[index])}
         onSelect={(index) => goTo(shown[index])}
-        onOpen={() => session.into()}
+        onOpen={() => session.into()} counting={session.look}
       />
     </div>
   );
@@ -43,8 +47,14 @@ function propsOf(session: TrajectorySession, row: Row | undefined): HTMLAttribut
   return { 'aria-level': row.depth + 1, ...(fold === undefined ? {} : { 'aria-expanded': fold.open }) };
 }
 
+/** Of a fork: seq of the first row behind what it shares. */
+function ownFrom({ data, look }: TrajectorySession): number | undefined {
+  const cut = data.model.start?.data.fork?.seq;
+  return cut === undefined ? undefined : look.rows.all.find((row) => row.seq > cut)?.seq;
+}
+
 /** What is new since the cursor's last place is marked at the edge. */
-function StepRow({ session, row }: { readonly session: TrajectorySession; readonly row: Row }) {
+function StepRow({ session, row, own }: { readonly session: TrajectorySession; readonly row: Row; /** Of a fork: the first that is its own. */ readonly own: boolean }) {
   const { model, notes, rollout, split } = session.data;
   const { icon, outcome, name, text, result, marks, ms, open, agent, tokens } = rowText(model, row, (span) => session.data.liveText(span));
   const seq = StepRows.cursorOf(row);
@@ -54,18 +64,22 @@ function StepRow({ session, row }: { readonly session: TrajectorySession; readon
   const splits = split !== undefined && (split.seq === seq || split.seq === row.seq);
   const held = outcome === 'held' && (row.kind !== 'hold' || model.event(row.seq)?.span === undefined);
   const fold = session.foldOf(row);
+  const found = session.found?.rows.has(row.seq) === true ? session.found : undefined;
   return (
-    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}${held ? ' is-held' : ''}`}>
+    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`}>
+      <Gutter session={session} row={row} held={held} />
       <span class="step-number">{notes.bookmarked(rollout, seq) && <Icon name="bookmark" label="bookmarked" />}{number}</span>
       <FoldSign session={session} row={row} fold={fold} />
       <span class="step-indent" style={{ width: `${row.depth * 16}px` }} />
       {outcome === undefined ? <span class="step-icon"><Icon name={icon} /></span> : <span class="step-icon"><Glyph outcome={outcome} title={outcome === 'passed' ? 'ok' : outcome} /></span>}
       {agent !== undefined && <span class="step-agent" title={`agent ${agent.path}`}>{agent.name}</span>}
-      {name !== '' && <span class="step-name">{name}</span>}
+      {name !== '' && <span class="step-name"><Marked text={name} words={found?.words} /></span>}
       {fold !== undefined && !fold.open && <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>×{fold.count}</b>}
-      <span class="step-text">{text}{result !== undefined && <> → {result}</>}</span>
+      <span class="step-text"><Marked text={text} words={found?.words} />{result !== undefined && <> → <Marked text={result} words={found?.words} /></>}</span>
       {noted && <Icon name="note" label="has a note" />}
       {splits && <span class="step-mark is-split" title={`From here on attempt ${split.other.attempt}, which passed, did something else; ${split.common} ${split.common === 1 ? 'call' : 'calls'} before are the same`}><Icon name="repo-forked" /> split</span>}
+      {own && <span class="step-mark is-plain" title={`What comes before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}>own from here</span>}
+      <ForkMarks session={session} seqs={[row.seq, seq]} />
       {marks.map((mark) => <span key={mark.text} class={`step-mark is-${mark.kind}`} title={mark.title}>{mark.text}</span>)}
       {tokens !== undefined && <span class="step-tokens" title={`${count(tokens.input)} tokens in, ${count(tokens.output)} out`}>{compact(tokens.input)} → {compact(tokens.output)}</span>}
       <span class="step-ms">{open === true ? '…' : ms === undefined ? '' : duration(ms)}</span>

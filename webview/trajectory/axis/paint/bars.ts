@@ -27,23 +27,71 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
     if (item === undefined || item.from > range.to) break;
     frame(canvas, scene, edgesOf(scene, item), top);
   }
-  // Of items that fall on the same pixel one is drawn.
+  const runs = new Runs(canvas);
+  /** By row: where the bar before ends. */
   const drawn = [-Infinity, -Infinity];
   let free = -Infinity;
   for (let i = firstInSight(lane.items, range.from, (item) => lanes.endOf(item)); i < lane.items.length; i++) {
     const item = lane.items[i];
     if (item === undefined || item.from > range.to) break;
     const { from, to } = edgesOf(scene, item);
-    if (to <= (drawn[item.row] ?? -Infinity) + 0.5) {
-      // Past those that would be drawn over; where rows overlap, only past what both cover.
-      i = nextAfter(lane.items, i, valueAt(Math.min(...drawn.filter((x) => x > -Infinity)) - LEAST_BAR - gutter, range, inner)) - 1;
-      continue;
-    }
-    drawn[item.row] = Math.max(to, from + 1);
     const following = lane.items[i + 1];
     const next = following === undefined ? Infinity : xIn(scene, following.from);
+    const before = drawn[item.row] ?? -Infinity;
+    const bar = item.form === 'model' || item.form === 'tool';
+    if ((bar || item.form === 'world') && to - from <= LEAST_BAR && (next < to || from < before)) {
+      // Among its neighbours nobody sees it by itself: of those that begin on the same pixel one is drawn.
+      if (bar) runs.add(barColour(scene, item), barOf(lane, item, { from, to, top }));
+      else if (from >= before - LEAST_BAR / 2) diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
+      if (bar || from >= before - LEAST_BAR / 2) drawn[item.row] = Math.max(before, to);
+      i = nextAfter(lane.items, i, valueAt(from + 1 - gutter, range, inner)) - 1;
+      continue;
+    }
+    if (to <= before + 0.5) continue;
+    runs.flush();
+    drawn[item.row] = Math.max(to, from + 1);
     free = paintItem(canvas, scene, lane, item, { from, to, top, free, next });
   }
+  runs.flush();
+}
+
+/** Bars of one colour that touch each other are drawn as one: a long trajectory has thousands of them. */
+class Runs {
+  readonly #canvas: CanvasRenderingContext2D;
+  /** By their top: rows of a lane are runs of their own. */
+  readonly #runs = new Map<number, { readonly colour: string; readonly from: number; to: number; readonly height: number }>();
+
+  constructor(canvas: CanvasRenderingContext2D) {
+    this.#canvas = canvas;
+  }
+
+  add(colour: string, { from, to, top, height }: Box): void {
+    const run = this.#runs.get(top);
+    if (run !== undefined && run.colour === colour && from <= run.to) {
+      run.to = Math.max(run.to, to);
+      return;
+    }
+    if (run !== undefined) plainBar(this.#canvas, run.colour, { ...run, top }, false);
+    this.#runs.set(top, { colour, from, to, height });
+  }
+
+  flush(): void {
+    for (const [top, run] of this.#runs) plainBar(this.#canvas, run.colour, { ...run, top }, false);
+    this.#runs.clear();
+  }
+}
+
+/** Of a model call or a tool call. */
+function barColour({ colours, lanes }: Scene, { form, span, seq }: Item): string {
+  if (lanes.model.holdsOf(seq).some((hold) => lanes.isOpen({ hold }))) return colours.held;
+  return span?.end !== undefined && 'status' in span.end.data && span.end.data.status === 'error' ? colours.error : form === 'model' ? colours.model : colours.tool;
+}
+
+/** Where the bar of an item stands in its lane. */
+function barOf(lane: Lane, { row }: Item, { from, to, top }: { readonly from: number; readonly to: number; readonly top: number }): Box {
+  if (lane.kind === 'tools') return { from, to, top: top + 3 + row * 15, height: BAR };
+  const height = lane.kind === 'agent' ? INNER_BAR : BAR;
+  return { from, to, top: top + (SIZES[lane.kind] - height) / 2, height };
 }
 
 interface Room {
@@ -58,16 +106,14 @@ interface Room {
 
 /** Gives where its label ends. */
 function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, item: Item, room: Room): number {
-  const { from, to, top } = room;
-  const height = lane.kind === 'agent' ? INNER_BAR : BAR;
-  const middle = top + (SIZES[lane.kind] - height) / 2;
+  const { from, top } = room;
   switch (item.form) {
     case 'model':
-      modelBar(canvas, scene, item, { from, to, top: middle, height });
+      modelBar(canvas, scene, item, barOf(lane, item, room));
       return room.free;
     case 'tool':
-      if (lane.kind !== 'agent') return toolBar(canvas, scene, item, room);
-      plainBar(canvas, item.span?.kind === 'tool' && item.span.end?.data.status === 'error' ? scene.colours.error : scene.colours.tool, { from, to, top: middle, height }, scene.lanes.isOpen(item));
+      if (lane.kind !== 'agent') return toolBar(canvas, scene, lane, item, room);
+      plainBar(canvas, barColour(scene, item), barOf(lane, item, room), scene.lanes.isOpen(item));
       return room.free;
     case 'world':
       diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
@@ -133,11 +179,12 @@ function clipped({ gutter, width }: Scene, from: number, to: number): { readonly
   return { from: Math.max(gutter, from), to: Math.min(width, to) };
 }
 
-function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, free, next }: Room): number {
+function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, item: Item, room: Room): number {
+  const { from, to, free, next } = room;
   const { colours, lanes } = scene;
   const end = item.span?.kind === 'tool' ? item.span.end?.data : undefined;
   const failed = end?.status === 'error';
-  const box = { from, to, top: top + 3 + item.row * 15, height: BAR };
+  const box = barOf(lane, item, room);
   const y = box.top + BAR / 2 + 0.5;
   if (lanes.model.holdsAt().some((hold) => hold.event.span === item.seq)) {
     plainBar(canvas, colours.held, box, true);
@@ -155,15 +202,15 @@ function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { f
     cross(canvas, colours.error, x, box.top + 3);
     x += 10;
   }
-  const room = Math.min(next, scene.width) - 4;
-  if (item.row === 1 || from < free || room - x < LEAST_LABEL) return free;
+  const edge = Math.min(next, scene.width) - 4;
+  if (item.row === 1 || from < free || edge - x < LEAST_LABEL) return free;
   const width = canvas.measureText(item.label).width;
-  if (x + width > room) return free;
+  if (x + width > edge) return free;
   canvas.fillStyle = colours.text;
   canvas.textAlign = 'left';
   canvas.fillText(item.label, x, y);
   x += width + 6;
-  if (timed || time === '' || x + canvas.measureText(time).width > room) return x;
+  if (timed || time === '' || x + canvas.measureText(time).width > edge) return x;
   canvas.fillStyle = colours.dim;
   canvas.fillText(time, x, y);
   return x + canvas.measureText(time).width + 6;

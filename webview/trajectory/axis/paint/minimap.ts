@@ -31,16 +31,28 @@ export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): vo
 function strip(canvas: CanvasRenderingContext2D, { lanes, whole, width, gutter }: Scene, items: readonly Item[], colourOf: (item: Item) => string, y: number, height: number): void {
   const inner = width - gutter;
   let drawn = -1;
+  let run: { readonly colour: string; readonly from: number } | undefined;
+  const flush = (): void => {
+    if (run === undefined) return;
+    canvas.fillStyle = run.colour;
+    canvas.fillRect(gutter + run.from, y, drawn - run.from, height);
+    run = undefined;
+  };
   for (let i = 0; i < items.length; i = nextAfter(items, i, whole.from + (drawn / inner) * (whole.to - whole.from))) {
     const item = items[i];
     if (item === undefined) break;
     const from = Math.floor(xOf(item.from, whole, inner));
     const to = Math.max(from + 2, xOf(lanes.endOf(item), whole, inner));
     if (to <= drawn) continue;
-    canvas.fillStyle = colourOf(item);
-    canvas.fillRect(gutter + Math.max(from, drawn), y, to - Math.max(from, drawn), height);
+    const colour = colourOf(item);
+    // What touches what is before it is drawn together with it.
+    if (run === undefined || run.colour !== colour || from > drawn) {
+      flush();
+      run = { colour, from: Math.max(from, drawn) };
+    }
     drawn = to;
   }
+  flush();
 }
 
 function itemsOf(lanes: readonly Lane[], kind: Lane['kind']): readonly Item[] {

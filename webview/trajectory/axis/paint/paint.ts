@@ -1,8 +1,8 @@
-/** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes. */
+/** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes; all but what is selected. */
 import type { IconName } from '../../../components/marks/icon.tsx';
 import { duration } from '../../../format.ts';
-import type { LaneKind } from '../lanes.ts';
-import { ticks, type Range } from '../scale.ts';
+import { firstFrom, type LaneKind } from '../lanes.ts';
+import { ticks, valueAt, type Range } from '../scale.ts';
 import { paintLane } from './bars.ts';
 import { paintMinimap } from './minimap.ts';
 import { heightOf, LANES_TOP, SIZES, xIn, type Scene } from './scene.ts';
@@ -22,7 +22,6 @@ export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
   canvas.beginPath();
   canvas.rect(gutter, top, width - gutter, height - top);
   canvas.clip();
-  if (scene.selected !== undefined) selection(canvas, scene, scene.selected, height);
   clock(canvas, scene, height);
   flags(canvas, scene);
   let y = LANES_TOP;
@@ -36,7 +35,9 @@ export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
   names(canvas, scene);
 }
 
-function selection(canvas: CanvasRenderingContext2D, scene: Scene, selected: Range, height: number): void {
+/** What is selected, below everything else. */
+export function paintSelection(canvas: CanvasRenderingContext2D, scene: Scene, selected: Range): void {
+  const height = heightOf(scene.lanes.lanes);
   const from = xIn(scene, selected.from);
   const to = Math.max(from + 2, xIn(scene, selected.to));
   const top = SIZES.minimap + SIZES.clock;
@@ -82,7 +83,10 @@ function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
     const step = steps[i];
     if (step === undefined || step.from > range.to) break;
     const x = xIn(scene, step.from);
-    if (x < free) continue;
+    if (x < free) {
+      i = firstFrom(steps, valueAt(free - gutter, range, width - gutter), i + 1) - 1;
+      continue;
+    }
     canvas.fillStyle = colours.line;
     canvas.fillRect(x, top, 1, SIZES.flags);
     canvas.fillStyle = colours.text;
@@ -108,17 +112,6 @@ function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
     }
     textFont(canvas, colours);
   }
-}
-
-function firstFrom(steps: readonly { readonly from: number }[], from: number): number {
-  let low = 0;
-  let high = steps.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((steps[middle]?.from ?? Infinity) < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** A line where the rollout stands now. */

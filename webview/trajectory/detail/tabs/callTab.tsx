@@ -15,17 +15,18 @@ import { ErrorView } from '../parts/errorView.tsx';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
 import { useValueActions } from '../parts/actions.ts';
+import { Editable } from '../edit/editable.tsx';
 import type { Subject } from '../subject.ts';
 import { WorldRows } from '../parts/worldRows.tsx';
 
 export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   switch (subject.kind) {
     case 'tool':
-      return <ToolCall view={view} span={subject.span} said={subject.step?.model} />;
+      return <ToolCall view={view} subject={subject} />;
     case 'model':
-      return <ModelCall view={view} span={subject.span} />;
+      return <ModelCall view={view} subject={subject} />;
     case 'message':
-      return <div class="detail-section"><MessageBody view={view} entry={subject.entry} /></div>;
+      return <Editable view={view} subject={subject} kind="message">{(edit) => <div class="detail-section">{edit !== null && <header class="section-head"><h3>Message</h3><span class="grow" />{edit}</header>}<MessageBody view={view} entry={subject.entry} /></div>}</Editable>;
     case 'agent':
     case 'world':
       return (
@@ -40,8 +41,10 @@ export function CallTab({ view, subject }: { readonly view: TrajectoryView; read
   }
 }
 
-function ToolCall({ view, span, said }: { readonly view: TrajectoryView; readonly span: ToolSpan; readonly said: ModelSpan | undefined }) {
+function ToolCall({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'tool' }> }) {
   const { model, blobs } = view.data;
+  const { span } = subject;
+  const said = subject.step?.model;
   const actions = useValueActions(view);
   const [compare, setCompare] = useState(true);
   const before = previousCall(model, span);
@@ -54,23 +57,33 @@ function ToolCall({ view, span, said }: { readonly view: TrajectoryView; readonl
   return (
     <div class={aside ? 'detail-columns' : undefined}>
       <div class="detail-column">
-        <ValueView title="Arguments" value={asked.value} against={against === undefined ? undefined : model.argumentsOf(against).value} blobs={blobs} {...actions}>
-          {asked.edited && <span class="mark">edited</span>}
-          {before !== undefined && (
-            <span class="compare">
-              <Checkbox label={`against step ${before.step}`} checked={compare} onChange={setCompare} />
-            </span>
+        <Editable view={view} subject={subject} kind="arguments">
+          {(edit) => (
+            <ValueView title="Arguments" value={asked.value} against={against === undefined ? undefined : model.argumentsOf(against).value} blobs={blobs} {...actions}>
+              {edit}
+              {asked.edited && <span class="mark">edited</span>}
+              {before !== undefined && (
+                <span class="compare">
+                  <Checkbox label={`against step ${before.step}`} checked={compare} onChange={setCompare} />
+                </span>
+              )}
+            </ValueView>
           )}
-        </ValueView>
+        </Editable>
         {span.start.data.raw !== undefined && <ValueView title="As the model wrote it" value={span.start.data.raw} blobs={blobs} {...actions} />}
         {result === undefined
           ? <NoResult open={span.end === undefined} failed={error !== undefined} />
           : (
-            <ValueView title="Result" value={result.value} against={against === undefined ? undefined : resultValue(view, against)} blobs={blobs} {...actions}>
-              {result.edited && <span class="mark">edited</span>}
-              {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
-              {span.end?.data.cut !== undefined && <span class="dim">{span.end.data.cut} bytes more were cut</span>}
-            </ValueView>
+            <Editable view={view} subject={subject} kind="result">
+              {(edit) => (
+                <ValueView title="Result" value={result.value} against={against === undefined ? undefined : resultValue(view, against)} blobs={blobs} {...actions}>
+                  {edit}
+                  {result.edited && <span class="mark">edited</span>}
+                  {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
+                  {span.end?.data.cut !== undefined && <span class="dim">{span.end.data.cut} bytes more were cut</span>}
+                </ValueView>
+              )}
+            </Editable>
           )}
         {said !== undefined && <Said view={view} span={said} />}
       </div>
@@ -118,14 +131,19 @@ function Said({ view, span }: { readonly view: TrajectoryView; readonly span: Mo
   );
 }
 
-function ModelCall({ view, span }: { readonly view: TrajectoryView; readonly span: ModelSpan }) {
+function ModelCall({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'model' }> }) {
   const { model } = view.data;
+  const { span } = subject;
   const end = span.end?.data;
   const entry = end?.m === undefined ? undefined : model.message(end.m);
   const live = span.end === undefined ? view.data.liveText(span.seq) : undefined;
   return (
     <>
-      {entry !== undefined && <div class="detail-section"><MessageBody view={view} entry={entry} /></div>}
+      {entry !== undefined && (
+        <Editable view={view} subject={subject} kind="reply">
+          {(edit) => <div class="detail-section">{edit !== null && <header class="section-head"><h3>Reply</h3><span class="grow" />{edit}</header>}<MessageBody view={view} entry={entry} /></div>}
+        </Editable>
+      )}
       {span.end === undefined && (
         <section class="detail-section" aria-label="Live text">
           <header class="section-head"><h3>Being written</h3></header>
@@ -134,7 +152,7 @@ function ModelCall({ view, span }: { readonly view: TrajectoryView; readonly spa
       )}
       {end?.error !== undefined && <ErrorView view={view} error={end.error} />}
       {end !== undefined && <Fields title="Answer" data={withoutKeys(end, ['error', 'tokens', 'm', 'ms'])} />}
-      <Fields title="Request" data={withoutKeys(span.start.data, ['context', 'step'])} />
+      <Editable view={view} subject={subject} kind="sampling">{(edit) => <Fields title="Request" data={withoutKeys(span.start.data, ['context', 'step'])}>{edit}</Fields>}</Editable>
     </>
   );
 }

@@ -2,7 +2,7 @@
 import type { Json } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
 import type { Message, ToolSpec } from '../../rollout/ports.ts';
-import type { BlobRef, Part } from '../../trace/schema.ts';
+import type { BlobRef, Part } from '../schema.ts';
 
 export interface ChatToolCall {
   readonly id: string;
@@ -103,7 +103,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: ToolSpec['parameters'] };
 }
 
-export function toChatTools(tools: readonly ToolSpec[]): ChatTool[] {
+export function toChatTools(tools: readonly Pick<ToolSpec, 'name' | 'description' | 'parameters'>[]): ChatTool[] {
   return tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description, parameters } }));
 }
 

@@ -1,0 +1,100 @@
+/** The editor's breakpoints as pages show them: those on tools by name, and those on lines of a trajectory's document. */
+import * as vscode from 'vscode';
+import { Observable } from '../../common/emitter.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { TRAJECTORY_SCHEME } from '../../debug/sources/frameSource.ts';
+import { TrajectoryDocument } from '../../debug/sources/trajectoryDocument.ts';
+import type { EditorBreakpoint, PageAction } from '../../protocol/page.ts';
+import { TrajectoryModel } from '../../trace/model.ts';
+import { readEvent } from '../../trace/upgrades.ts';
+import type { Services } from '../services.ts';
+
+type BreakpointAction = Extract<PageAction, { do: 'breakpoint' }>;
+
+/** The text of a rollout as far as it is read, with the place of each event in it. */
+interface Text {
+  readonly model: TrajectoryModel;
+  readonly document: TrajectoryDocument;
+  readonly title: string;
+}
+
+export class EditorBreakpoints {
+  /** In the editor's order. */
+  readonly all = new Observable<readonly EditorBreakpoint[]>([]);
+  readonly #services: Pick<Services, 'server' | 'log'>;
+  readonly #texts = new Map<string, Text>();
+  readonly #listener: vscode.Disposable;
+
+  constructor(services: Pick<Services, 'server' | 'log'>) {
+    this.#services = services;
+    this.#listener = vscode.debug.onDidChangeBreakpoints(() => this.#look());
+    this.#look();
+  }
+
+  /** Puts one where a page asks for it, instead of what is there; or takes that away. */
+  async set({ on, set }: BreakpointAction): Promise<void> {
+    const place = 'rollout' in on ? await this.#locationOf(on) : undefined;
+    const there = vscode.debug.breakpoints.filter((one) => ('name' in on
+      ? one instanceof vscode.FunctionBreakpoint && one.functionName === on.name
+      : one instanceof vscode.SourceBreakpoint && place !== undefined && isAt(one.location, place)));
+    vscode.debug.removeBreakpoints(there);
+    if (set === undefined) return;
+    const { when, hits, log } = set;
+    vscode.debug.addBreakpoints([place === undefined ? new vscode.FunctionBreakpoint('name' in on ? on.name : '', true, when, hits, log) : new vscode.SourceBreakpoint(place, true, when, hits, log)]);
+  }
+
+  dispose(): void {
+    this.#listener.dispose();
+  }
+
+  #look(): void {
+    this.#read().then((all) => this.all.set(all), (error: unknown) => this.#services.log.debug(`Breakpoints of a trajectory could not be placed: ${errorText(error)}`));
+  }
+
+  async #read(): Promise<EditorBreakpoint[]> {
+    const found: EditorBreakpoint[] = [];
+    for (const one of vscode.debug.breakpoints) {
+      const on = await this.#placeOf(one);
+      if (on === undefined) continue;
+      const { id, enabled, condition, hitCondition, logMessage } = one;
+      found.push({ id, on, enabled, ...(condition === undefined ? {} : { when: condition }), ...(hitCondition === undefined ? {} : { hits: hitCondition }), ...(logMessage === undefined ? {} : { log: logMessage }) });
+    }
+    return found;
+  }
+
+  async #placeOf(one: vscode.Breakpoint): Promise<EditorBreakpoint['on'] | undefined> {
+    if (one instanceof vscode.FunctionBreakpoint) return { name: one.functionName };
+    if (!(one instanceof vscode.SourceBreakpoint) || one.location.uri.scheme !== TRAJECTORY_SCHEME) return undefined;
+    const rollout = one.location.uri.path.split('/')[1] ?? '';
+    const line = one.location.range.start.line + 1;
+    const { document } = await this.#textOf(rollout, (text) => line <= text.document.lineCount);
+    const seq = document.stopAt(line);
+    return seq === undefined ? undefined : { rollout, seq };
+  }
+
+  async #locationOf({ rollout, seq }: { readonly rollout: string; readonly seq: number }): Promise<vscode.Location> {
+    const { document, title } = await this.#textOf(rollout, (text) => seq <= text.model.last);
+    // As the debugger names it, so that its breakpoints and these are the same.
+    const uri = vscode.Uri.parse(`${TRAJECTORY_SCHEME}:/${rollout}/${encodeURIComponent(title.replaceAll('/', '∕'))}.trajectory`);
+    return new vscode.Location(uri, new vscode.Position(document.lineOf(seq) - 1, 0));
+  }
+
+  /** What is known of a rollout's text, read on where that is not `enough`. */
+  async #textOf(rollout: string, enough: (text: Text) => boolean): Promise<Text> {
+    const known = this.#texts.get(rollout);
+    if (known !== undefined && enough(known)) return known;
+    const { api } = await this.#services.server.connection();
+    const { row } = await api.rollout(rollout);
+    const model = new TrajectoryModel();
+    for await (const page of api.allEvents(rollout)) model.push(page.map((event) => readEvent(event)));
+    if (model.last === 0) throw new StudioError('not_found', 'Nothing of this rollout is recorded yet.');
+    const title = `${row.task} · attempt ${row.attempt}`;
+    const text = { model, title, document: new TrajectoryDocument(model, `${title} · ${rollout}`) };
+    this.#texts.set(rollout, text);
+    return text;
+  }
+}
+
+function isAt(location: vscode.Location, { uri, range }: vscode.Location): boolean {
+  return location.uri.toString() === uri.toString() && location.range.start.line === range.start.line;
+}

@@ -1,0 +1,63 @@
+/** The forks of a rollout: batches whose one task goes on from one of its events. */
+import type { Api } from '../../src/protocol/api.ts';
+import type { BatchRow } from '../../src/protocol/client.ts';
+
+/** Batches that are looked through for forks: they come newest first, and a fork is younger than what it was cut from. */
+const PAGE = 100;
+const MOST_PAGES = 20;
+const AGAIN_MS = 5_000;
+
+export interface ForkRow extends BatchRow {
+  readonly parent: NonNullable<BatchRow['parent']>;
+}
+
+export class Forks {
+  /** By cut, then by age. */
+  all: readonly ForkRow[] = [];
+  readonly #api: Api;
+  readonly #rollout: string;
+  readonly #changed: () => void;
+  readonly #signal: AbortSignal;
+  #since: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(api: Api, rollout: string, changed: () => void, signal: AbortSignal) {
+    this.#api = api;
+    this.#rollout = rollout;
+    this.#changed = changed;
+    this.#signal = signal;
+    signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
+  }
+
+  /** Begins to look; `since`: when the rollout's batch was made. */
+  async load(since: number): Promise<void> {
+    this.#since = since;
+    await this.#read();
+  }
+
+  /** Somebody may have made one. */
+  refresh(): void {
+    if (this.#since !== undefined) this.#read().catch(() => undefined); // the page tells of a server that is gone
+  }
+
+  /** Those cut at one event. */
+  at(cut: number): readonly ForkRow[] {
+    return this.all.filter(({ parent }) => parent.seq === cut);
+  }
+
+  async #read(): Promise<void> {
+    clearTimeout(this.#timer);
+    const found: ForkRow[] = [];
+    let before: string | undefined;
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const { batches, next } = await this.#api.batches({ limit: PAGE, ...(before === undefined ? {} : { before }) }, this.#signal);
+      for (const row of batches) if (row.parent?.rollout === this.#rollout) found.push({ ...row, parent: row.parent });
+      const oldest = batches.at(-1)?.created_at ?? 0;
+      if (next === undefined || oldest < (this.#since ?? 0)) break;
+      before = next;
+    }
+    this.all = found.sort((a, b) => a.parent.seq - b.parent.seq || a.created_at - b.created_at);
+    this.#changed();
+    if (this.all.some(({ state }) => state !== 'ended') && !this.#signal.aborted) this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
+  }
+}

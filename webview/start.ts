@@ -1,0 +1,87 @@
+/**
+ * Where a page begins in VS Code and in a browser: small and one file, so that it runs at once. It asks for the rest of
+ * the program and for what the page will need, lets the document's skeleton be painted, and then has the page shown.
+ */
+import type { PagePlace } from '../src/protocol/page.ts';
+import { placeFromParams } from '../src/protocol/viewLink.ts';
+import { askEarly, type Early } from './host/early.ts';
+import type { VsCodeStart } from './host/vscode.ts';
+import { followSystemTheme } from './theme/browserTheme.ts';
+
+/** What this begins; show.tsx goes on with it. */
+export type Started = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
+
+/** Files that the page's program is made of (src/build/plugins/pageStart.ts). */
+declare const __PROGRAM__: readonly string[];
+
+/** A page that nobody looks at is not painted. */
+const PAINTED_MS = 300;
+
+/** Has the program fetched: all its files at once, not one after the other as each names the next. */
+function fetchProgram(): void {
+  for (const file of __PROGRAM__) {
+    const link = document.createElement('link');
+    link.rel = 'modulepreload';
+    link.href = new URL(file, import.meta.url).href;
+    document.head.append(link);
+  }
+}
+
+function start(): Started {
+  if (globalThis.acquireVsCodeApi !== undefined) return { vscode: startInVsCode(globalThis.acquireVsCodeApi()) };
+  followSystemTheme();
+  const given = new URLSearchParams(window.location.hash.slice(1));
+  const place = placeFromParams(given);
+  if (place === undefined) return { browser: undefined };
+  tell(place.page);
+  return { browser: askEarly(place, given.get('token') ?? '') };
+}
+
+/** For the skeleton. An editor's document says it itself. */
+function tell(page: PagePlace['page']): void {
+  document.body.dataset['page'] = page;
+}
+
+/** What the editor says meanwhile is kept. */
+function startInVsCode(api: VsCodeStart['api']): VsCodeStart {
+  const messages: unknown[] = [];
+  const keep = (event: MessageEvent<unknown>): void => void messages.push(event.data);
+  window.addEventListener('message', keep);
+  api.postMessage({ type: 'ready' });
+  return {
+    api,
+    take: () => {
+      window.removeEventListener('message', keep);
+      return messages;
+    },
+  };
+}
+
+function firstPaint(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resolve();
+    // A message that the frame's own work posts arrives once the frame is out.
+    requestAnimationFrame(() => port2.postMessage(0));
+    setTimeout(resolve, PAINTED_MS);
+  });
+}
+
+/** Lets others have their turn: no task takes all the page's time. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+async function run(started: Started): Promise<void> {
+  await firstPaint();
+  await import('./shapes.ts');
+  await turn();
+  const { show } = await import('./show.tsx');
+  await turn();
+  await show(started);
+}
+
+// A browser fetches only so many files at once: what is to be shown goes first.
+const started = start();
+fetchProgram();
+void run(started);

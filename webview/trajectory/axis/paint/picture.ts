@@ -1,0 +1,73 @@
+/** The axis on its canvas: what only changes with the events, or with the part in sight, is painted once and kept. */
+import { xOf, type Range } from '../scale.ts';
+import { paint, paintSelection } from './paint.ts';
+import { heightOf, SIZES, type AxisMark, type Scene } from './scene.ts';
+
+export interface Picture {
+  readonly scene: Scene;
+  /** What the pointer drags over. */
+  readonly dragged: Range | undefined;
+}
+
+export class AxisPicture {
+  /** All but the selection, and of what it was painted. */
+  readonly #kept = document.createElement('canvas');
+  #keptOf: { readonly scene: Scene; readonly version: number; readonly ratio: number } | undefined;
+
+  paint(canvas: HTMLCanvasElement, { scene, dragged }: Picture): void {
+    const ratio = window.devicePixelRatio;
+    const { width, gutter, range, colours } = scene;
+    const height = heightOf(scene.lanes.lanes);
+    const context = contextOf(canvas, width, height, ratio);
+    if (context === null) return;
+    this.#keep(scene, height, ratio);
+    context.clearRect(0, 0, width, height);
+    context.save();
+    context.beginPath();
+    context.rect(gutter, SIZES.minimap, width - gutter, height - SIZES.minimap);
+    context.clip();
+    if (scene.selected !== undefined) paintSelection(context, scene, scene.selected);
+    context.restore();
+    context.drawImage(this.#kept, 0, 0, width, height);
+    if (dragged === undefined) return;
+    const [from, to] = [dragged.from, dragged.to].map((at) => gutter + xOf(at, range, width - gutter)) as [number, number];
+    context.strokeStyle = colours.focus;
+    context.lineWidth = 1;
+    context.strokeRect(Math.min(from, to) + 0.5, SIZES.minimap + 0.5, Math.abs(to - from), height - SIZES.minimap - 1);
+  }
+
+  #keep(scene: Scene, height: number, ratio: number): void {
+    const { version } = scene.lanes;
+    if (this.#keptOf !== undefined && this.#keptOf.version === version && this.#keptOf.ratio === ratio && isSamePicture(this.#keptOf.scene, scene)) return;
+    const context = contextOf(this.#kept, scene.width, height, ratio);
+    if (context === null) return;
+    paint(context, scene);
+    this.#keptOf = { scene, version, ratio };
+  }
+}
+
+/** In CSS pixels, however many there are to one of them. */
+function contextOf(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): CanvasRenderingContext2D | null {
+  const [x, y] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== x || canvas.height !== y) {
+    canvas.width = x;
+    canvas.height = y;
+  }
+  const context = canvas.getContext('2d');
+  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
+function isSamePicture(a: Scene, b: Scene): boolean {
+  return a.lanes === b.lanes && a.width === b.width && a.gutter === b.gutter && a.colours === b.colours
+    && isSameRange(a.range, b.range) && isSameRange(a.whole, b.whole) && isSameMarks(a.marks, b.marks)
+    && (a.now === b.now || b.lanes.model.holdsAt().length === 0);
+}
+
+function isSameRange(a: Range, b: Range): boolean {
+  return a.from === b.from && a.to === b.to;
+}
+
+function isSameMarks(a: readonly AxisMark[], b: readonly AxisMark[]): boolean {
+  return a.length === b.length && a.every(({ kind, at }, index) => b[index]?.kind === kind && b[index].at === at);
+}

@@ -1,0 +1,188 @@
+/**
+ * The breakpoints a trajectory page shows and sets: those of the editor, where the page is in one, and those of the
+ * batch while it runs. What is set goes to both, so that a debugger and the batch's workers hold at the same places.
+ */
+import { Emitter, type Listen } from '../../../src/common/emitter.ts';
+import { newId } from '../../../src/common/ids.ts';
+import type { Json } from '../../../src/common/json.ts';
+import { BatchBreakpoints } from '../../../src/protocol/batchBreakpoints.ts';
+import type { Breakpoint } from '../../../src/protocol/commands.ts';
+import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
+import type { TrajectoryData } from '../../data/trajectoryData.ts';
+import type { Row } from '../steps/rows.ts';
+import { editorOn, gateOf, keyOf, nameOf, PAGE_PREFIX, spotOfEditor, spotOfGate, spotOfRow, type Narrowing, type Spot } from './spot.ts';
+
+export interface ShownBreakpoint extends Narrowing {
+  readonly key: string;
+  /** Absent of one that stands on no row: another client's, with a condition of its own. */
+  readonly spot?: Spot;
+  readonly name: string;
+  /** Whether it holds: in the batch while that runs, else in the editor's debugger. */
+  readonly armed: boolean;
+  /** Ids of it in the batch. */
+  readonly ids: readonly string[];
+  /** Set by neither this page nor the editor. */
+  readonly foreign: boolean;
+}
+
+export class PageBreakpoints {
+  readonly #data: TrajectoryData;
+  readonly #readOnly: boolean;
+  readonly #canEditor: boolean;
+  readonly #batch = new BatchBreakpoints();
+  readonly #changed = new Emitter<undefined>();
+  readonly #watches: { dispose(): void }[];
+  /** Events of the batch's stream that were looked at. */
+  #taken = 0;
+  #shown: ReadonlyMap<string, ShownBreakpoint> | undefined;
+
+  constructor(data: TrajectoryData, { readOnly, canEditor }: { readonly readOnly: boolean; readonly canEditor: boolean }) {
+    this.#data = data;
+    this.#readOnly = readOnly;
+    this.#canEditor = canEditor;
+    this.#watches = [data.changed(() => this.#take()), data.host.breakpoints.changed(() => {
+      this.#shown = undefined;
+      this.#changed.fire(undefined);
+    })];
+  }
+
+  readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
+
+  /** Whether the batch has gates that still can hold. */
+  get live(): boolean {
+    const { batch } = this.#data;
+    return batch !== undefined && !batch.imported && batch.state !== 'ended';
+  }
+
+  /** Whether one can be set here: there is something that would hold. */
+  get settable(): boolean {
+    return !this.#readOnly && (this.live || this.#canEditor);
+  }
+
+  get all(): readonly ShownBreakpoint[] {
+    return [...this.#byKey().values()];
+  }
+
+  get(spot: Spot): ShownBreakpoint | undefined {
+    return this.#byKey().get(keyOf(spot));
+  }
+
+  /** What a row's gutter shows: what stands on it, or on all model calls. */
+  at(row: Row): ShownBreakpoint | undefined {
+    if (row.kind === 'hold') return undefined; // what it is at shows it
+    const { model } = this.#data;
+    const spot = spotOfRow(model, row);
+    const own = spot === undefined ? undefined : this.get(spot);
+    if (own !== undefined || row.kind !== 'step') return own;
+    const step = model.stepOf(row.seq)?.index;
+    return (step === undefined ? undefined : this.get({ on: 'step', step })) ?? this.get({ on: 'model' });
+  }
+
+  /** Where `toggle` would set one. */
+  spotAt(row: Row): Spot | undefined {
+    const spot = spotOfRow(this.#data.model, row);
+    return spot?.on === 'event' && !this.#canEditor ? undefined : spot;
+  }
+
+  /** Takes away what stands there, or sets one that holds always. One that does not hold yet is made to. */
+  async toggle(spot: Spot): Promise<void> {
+    const there = this.get(spot);
+    if (there?.armed === true) await this.remove(there);
+    else await this.set(spot, there ?? {});
+  }
+
+  /** Rejects with the words of what refused it: a condition that is none, or the server. */
+  async set(spot: Spot, { when, hits, log }: Narrowing): Promise<void> {
+    const narrowing = { ...(when === undefined ? {} : { when }), ...(hits === undefined ? {} : { hits }), ...(log === undefined ? {} : { log }) };
+    const gate = gateOf(spot, narrowing);
+    if (gate !== undefined) await checkBreakpoint(gate);
+    const on = this.#canEditor ? editorOn(spot, this.#data.model, this.#data.rollout) : undefined;
+    if (on !== undefined) await this.#data.host.act({ do: 'breakpoint', on, set: { ...(when === undefined ? {} : { when }), ...(hits === undefined ? {} : { hits: String(hits) }), ...(log === undefined ? {} : { log }) } });
+    if (gate !== undefined && this.live) await this.#send([...this.#own.filter(({ id }) => id !== gate.id), gate], PAGE_PREFIX);
+  }
+
+  async remove({ spot, ids, foreign }: ShownBreakpoint): Promise<void> {
+    const on = spot === undefined || !this.#canEditor || foreign ? undefined : editorOn(spot, this.#data.model, this.#data.rollout);
+    if (on !== undefined) await this.#data.host.act({ do: 'breakpoint', on });
+    if (!this.live || ids.length === 0) return;
+    // Another client's cannot be named alone: what stays is sent as a whole.
+    if (ids.every((id) => id.startsWith(PAGE_PREFIX))) await this.#send(this.#own.filter(({ id }) => !ids.includes(id)), PAGE_PREFIX);
+    else await this.#send(this.#batch.all.filter(({ id }) => !ids.includes(id)), undefined);
+  }
+
+  close(): void {
+    for (const watch of this.#watches) watch.dispose();
+  }
+
+  get #own(): readonly Breakpoint[] {
+    return this.#batch.all.filter(({ id }) => id.startsWith(PAGE_PREFIX));
+  }
+
+  async #send(breakpoints: readonly Breakpoint[], of: string | undefined): Promise<void> {
+    const batch = this.#data.batch?.batch;
+    if (batch === undefined) return;
+    const args = { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, ...(of === undefined ? {} : { of }) };
+    await this.#data.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', by: 'page', args });
+  }
+
+  /** With every change of the data: what stands where hangs on the record, and on whether the batch still runs. */
+  #take(): void {
+    const { outside } = this.#data;
+    this.#batch.add(outside.slice(this.#taken));
+    this.#taken = outside.length;
+    this.#shown = undefined;
+  }
+
+  #byKey(): ReadonlyMap<string, ShownBreakpoint> {
+    return (this.#shown ??= this.#join());
+  }
+
+  /** One for each spot, whoever knows it. */
+  #join(): ReadonlyMap<string, ShownBreakpoint> {
+    const { model, rollout, host } = this.#data;
+    const found = new Map<string, ShownBreakpoint>();
+    if (this.#canEditor) {
+      for (const one of host.breakpoints.value) {
+        const spot = spotOfEditor(one, model, rollout);
+        if (spot !== undefined) found.set(keyOf(spot), { key: keyOf(spot), spot, name: nameOf(spot), ...narrowingOf(one), armed: one.enabled && !this.live, ids: [], foreign: false });
+      }
+    }
+    for (const gate of this.live ? this.#batch.all : []) {
+      const stands = spotOfGate(gate);
+      const key = stands === undefined ? gate.id : keyOf(stands.spot);
+      const there = found.get(key);
+      const own = gate.id.startsWith(PAGE_PREFIX);
+      found.set(key, {
+        key, ...(stands === undefined ? { name: gate.tool ?? gate.kind ?? 'any call', ...narrowingOf(gate) } : { spot: stands.spot, name: nameOf(stands.spot), ...stands.narrowing }),
+        armed: true, ids: [...(there?.ids ?? []), gate.id], foreign: !own && (there === undefined || there.foreign),
+      });
+    }
+    return found;
+  }
+}
+
+function narrowingOf({ when, hits, log }: Pick<EditorBreakpoint, 'when' | 'log'> & { readonly hits?: string | number | undefined }): Narrowing {
+  const count = hits === undefined ? NaN : Number(String(hits).replace(/^>?=?\s*/, ''));
+  return { ...(when === undefined ? {} : { when }), ...(count > 1 ? { hits: count } : {}), ...(log === undefined ? {} : { log }) };
+}
+
+/** Rejects with what is wrong with its condition or its line. */
+async function checkBreakpoint(gate: Breakpoint): Promise<void> {
+  const { BreakpointSet } = await import('../../../src/protocol/breakpointSet.ts'); // the query language is large
+  new BreakpointSet().set([gate]);
+}
+
+/** How many of what it stands on it would have stopped at so far, and of how many; undefined for a condition that is none. */
+export async function hitsSoFar({ model, info }: TrajectoryData, spot: Spot, narrowing: Narrowing): Promise<{ readonly hits: number; readonly of: number } | undefined> {
+  const gate = gateOf(spot, { ...(narrowing.when === undefined ? {} : { when: narrowing.when }) });
+  if (gate === undefined) return undefined;
+  const [{ compileCondition }, { environmentOf }] = await Promise.all([import('../../../src/trace/query.ts'), import('../../../src/trace/query/environment.ts')]);
+  const spans = spot.on === 'tool' ? model.tools.filter((span) => span.start.data.name === spot.name) : model.steps.flatMap(({ model: call, index }) => (call === undefined || (spot.on === 'step' && index !== spot.step) ? [] : [call]));
+  try {
+    const query = gate.when === undefined ? undefined : compileCondition(gate.when);
+    const hits = spans.filter(({ seq }) => query === undefined || query.matches(environmentOf(model, seq, info?.task)).matched).length;
+    return { hits, of: spans.length };
+  } catch {
+    return undefined; // said where it is set
+  }
+}

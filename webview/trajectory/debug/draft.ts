@@ -1,0 +1,67 @@
+/** A form that somebody is filling in. It stays as it is while the cursor goes elsewhere. */
+import { Emitter, type Listen } from '../../../src/common/emitter.ts';
+import { editsOf, fieldText, type EditField, type EditTarget } from './edits.ts';
+
+/** Continuations that are offered for a fork. */
+const OFFERED = 4;
+export const MOST_ATTEMPTS = 1_000;
+
+export class Draft {
+  readonly target: EditTarget;
+  readonly #texts = new Map<string, string>();
+  readonly #changed = new Emitter<undefined>();
+  attempts = OFFERED;
+  busy = false;
+  problem: string | undefined;
+  /** Calls that cannot be undone may be made again: asked for once more. */
+  needsConsent = false;
+
+  constructor(target: EditTarget) {
+    this.target = target;
+  }
+
+  readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
+
+  textOf(field: EditField): string {
+    return this.#texts.get(field.path) ?? fieldText(field.before);
+  }
+
+  isChanged(field: EditField): boolean {
+    return this.#texts.has(field.path) && this.#texts.get(field.path) !== fieldText(field.before);
+  }
+
+  write(field: EditField, text: string): void {
+    this.#texts.set(field.path, text);
+    this.problem = undefined;
+    this.#changed.fire(undefined);
+  }
+
+  setAttempts(attempts: number): void {
+    this.attempts = attempts;
+    this.#changed.fire(undefined);
+  }
+
+  /** Of a form with one field that is not of the record. */
+  get text(): string {
+    const [field] = this.target.fields;
+    return field === undefined ? '' : this.textOf(field);
+  }
+
+  read(): ReturnType<typeof editsOf> {
+    return this.target.kind === 'skip' || this.target.kind === 'inject' || this.target.kind === 'answer' ? { edits: [], wrong: [] } : editsOf(this.target, this.#texts);
+  }
+
+  begin(): void {
+    this.busy = true;
+    this.problem = undefined;
+    this.needsConsent = false;
+    this.#changed.fire(undefined);
+  }
+
+  fail(problem: string, needsConsent = false): void {
+    this.busy = false;
+    this.problem = problem;
+    this.needsConsent = needsConsent;
+    this.#changed.fire(undefined);
+  }
+}

@@ -1,0 +1,128 @@
+/** What somebody does to a rollout from its page: breakpoints, edits, forks, and letting it go on. */
+import { Emitter, type Listen } from '../../../src/common/emitter.ts';
+import { errorText } from '../../../src/common/errors.ts';
+import type { PageAction, PageVerb } from '../../../src/protocol/page.ts';
+import { say } from '../../components/notices/notice.tsx';
+import type { TrajectoryData } from '../../data/trajectoryData.ts';
+import { subjectAt, type Subject } from '../detail/subject.ts';
+import type { Row } from '../steps/rows.ts';
+import { PageBreakpoints } from './breakpoints.ts';
+import { needsConsent, RolloutControl } from './control.ts';
+import { Draft } from './draft.ts';
+import { editTargets, forkTarget, type EditTarget } from './edits.ts';
+
+/** The page around it: where its cursor stands. */
+export interface DebuggedPage {
+  readonly data: TrajectoryData;
+  readonly readOnly: boolean;
+  readonly can: ReadonlySet<PageVerb>;
+  readonly seq: number;
+  /** The row of the cursor. */
+  readonly current: Row | undefined;
+  go(seq: number): void;
+  show(tab: 'call'): void;
+  act(action: PageAction): void;
+}
+
+export class PageDebug {
+  readonly breakpoints: PageBreakpoints;
+  /** What is being edited. */
+  draft: Draft | undefined;
+  /** Whether the breakpoints stand above the detail. */
+  boxOpen = false;
+  readonly #page: DebuggedPage;
+  readonly #control: RolloutControl;
+  readonly #changed = new Emitter<undefined>();
+
+  constructor(page: DebuggedPage) {
+    this.#page = page;
+    this.breakpoints = new PageBreakpoints(page.data, { readOnly: page.readOnly, canEditor: page.can.has('breakpoint') });
+    this.#control = new RolloutControl(page.data);
+  }
+
+  readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
+
+  openBox(open: boolean): void {
+    this.boxOpen = open;
+    this.#changed.fire(undefined);
+  }
+
+  /** On what is selected. */
+  toggleBreakpoint(): void {
+    const { breakpoints } = this;
+    const { current, readOnly } = this.#page;
+    const spot = current === undefined ? undefined : breakpoints.spotAt(current);
+    if (!breakpoints.settable) say(readOnly ? 'This page can only be read.' : 'This batch has ended: nothing would hold. In VS Code the debugger steps through what is recorded.');
+    else if (spot === undefined) say('No breakpoint can be here: select a tool call or a step.');
+    else this.run(breakpoints.toggle(spot));
+  }
+
+  /** Whether anything may be edited, in place or by a fork. */
+  get editable(): boolean {
+    const { readOnly, data } = this.#page;
+    return !readOnly && data.batch !== undefined && !data.batch.imported;
+  }
+
+  /** Begins to edit; undefined ends it. */
+  edit(target: EditTarget | undefined): void {
+    this.draft = target === undefined ? undefined : new Draft(target);
+    if (target?.seq !== undefined) {
+      this.#page.show('call');
+      this.#page.go(target.seq);
+    }
+    this.#changed.fire(undefined);
+  }
+
+  /** Edits what is selected: what it is held at first, else what comes first of it. */
+  editSelected(): void {
+    const subject = this.#subject();
+    const targets = subject === undefined ? [] : editTargets(this.#page.data.model, subject);
+    const target = targets.find(({ where }) => where === 'here') ?? targets[0];
+    if (target === undefined) say(this.editable ? 'Nothing of this can be edited: select a call, a model call or a message that was given.' : 'Nothing can be edited here.');
+    else this.edit(target);
+  }
+
+  forkSelected(): void {
+    const subject = this.#subject();
+    const target = subject === undefined ? undefined : forkTarget(this.#page.data.model, subject);
+    if (target === undefined) say(this.editable ? 'There is nothing to go on from here.' : 'Nothing can be forked here.');
+    else this.edit(target);
+  }
+
+  /** Tells the rollout to go on, to hold, or to end. */
+  tell(verb: 'hold' | 'release' | 'step' | 'cancel'): void {
+    if (this.editable && !this.#page.data.ended) this.run(this.#control.tell(verb));
+  }
+
+  /** Makes what the draft says happen. `consent`: also where calls that cannot be undone may be made again. */
+  apply(draft: Draft, consent = false): void {
+    const { target } = draft;
+    const { edits, wrong } = draft.read();
+    const missing = wrong.length > 0 ? `This is no JSON: ${wrong.join(', ')}.` : target.kind === 'inject' && draft.text.trim() === '' ? 'There are no words yet.' : undefined;
+    if (missing !== undefined) {
+      draft.fail(missing);
+      return;
+    }
+    draft.begin();
+    const done = target.where === 'here' ? this.#control.apply(target, edits, draft.text) : this.#control.fork(target, edits, draft.attempts, consent);
+    done.then((batch) => {
+      if (this.draft === draft) this.edit(undefined);
+      if (batch === undefined) return;
+      this.#page.data.forks.refresh();
+      this.#page.act({ do: 'open', place: { page: 'batch', batch }, beside: true });
+    }, (error: unknown) => draft.fail(errorText(error), needsConsent(error)));
+  }
+
+  /** Says why when it fails. */
+  run(done: Promise<unknown>): void {
+    done.catch((error: unknown) => say(errorText(error)));
+  }
+
+  close(): void {
+    this.breakpoints.close();
+  }
+
+  #subject(): Subject | undefined {
+    return this.editable ? subjectAt(this.#page.data.model, this.#page.seq) : undefined;
+  }
+}

@@ -1,0 +1,86 @@
+/** The forks of this rollout: on the time axis where they were cut, and in the list where they begin anew. */
+import type { TrajectoryModel } from '../../src/trace/model.ts';
+import type { ForkRow } from '../data/forks.ts';
+import { Icon } from '../components/marks/icon.tsx';
+import type { TrajectorySession } from './session.ts';
+import './forks.css';
+
+/** Width of a label, estimated, so that none lies over the next. */
+const CHAR = 7;
+const PADDING = 34;
+/** Rows of labels; more forks than fit lie over each other in the last. */
+const MOST_ROWS = 3;
+const ROW = 20;
+
+/** `4 × 2/3`: continuations, and how many of those that are scored passed. */
+export function forkText({ attempts, counts }: ForkRow): string {
+  return `${attempts} × ${counts.passed}/${counts.passed + counts.failed}`;
+}
+
+export function forkTitle(fork: ForkRow): string {
+  const { name, attempts, counts, state, parent } = fork;
+  const open = counts.running + counts.held + counts.queued;
+  const scored = counts.passed + counts.failed;
+  const rate = scored === 0 ? 'none scored yet' : `${counts.passed} of ${scored} passed`;
+  return `${name}: ${attempts} ${attempts === 1 ? 'continuation' : 'continuations'} from event ${parent.seq}, ${rate}${state === 'ended' ? '' : `, ${open} open`}`;
+}
+
+/** seq of what a fork makes anew first: the model call or the tool call behind its cut. */
+export function begunAnew(model: TrajectoryModel, cut: number): number {
+  const event = model.event(cut);
+  if (event?.kind === 'tool.start') return cut;
+  return model.event(cut + 1)?.kind === 'model.start' ? cut + 1 : cut;
+}
+
+export interface ForkLaneProps {
+  readonly session: TrajectorySession;
+  /** Where an event is, in pixels from the left; undefined for one out of sight. */
+  readonly placeOf: (seq: number) => number | undefined;
+  /** Room for the lane's name. */
+  readonly gutter: number;
+  readonly width: number;
+}
+
+export function ForkLane({ session, placeOf, gutter, width }: ForkLaneProps) {
+  const { all } = session.data.forks;
+  if (all.length === 0) return null;
+  const ends: number[] = [];
+  const placed = all.flatMap((fork) => {
+    const x = placeOf(fork.parent.seq);
+    if (x === undefined) return [];
+    const wide = forkText(fork).length * CHAR + PADDING;
+    const left = Math.max(gutter, Math.min(x, width - wide));
+    const free = ends.findIndex((end) => end <= left);
+    const row = free >= 0 ? free : Math.min(ends.length, MOST_ROWS - 1);
+    ends[row] = left + wide;
+    return [{ fork, left, row }];
+  });
+  return (
+    <div class="fork-lane" role="group" aria-label="Forks" style={{ height: `${Math.max(1, ends.length) * ROW + 2}px` }}>
+      <span class="fork-lane-name" style={{ width: `${gutter}px` }}><Icon name="repo-forked" {...(gutter > 60 ? {} : { label: 'forks' })} />{gutter > 60 && ' forks'}</span>
+      {placed.map(({ fork, left, row }) => (
+        <button key={fork.batch} type="button" class="fork-chip" style={{ left: `${left}px`, top: `${row * ROW + 1}px` }} title={forkTitle(fork)} onClick={() => open(session, fork)}>
+          <Icon name="repo-forked" /> {forkText(fork)}{fork.state !== 'ended' && ' …'}<span class="only-read">, {forkTitle(fork)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** In the list: the forks that begin anew with a row. */
+export function ForkMarks({ session, seqs }: { readonly session: TrajectorySession; readonly seqs: readonly number[] }) {
+  const { forks, model } = session.data;
+  const here = forks.all.filter(({ parent }) => seqs.includes(begunAnew(model, parent.seq)));
+  const [first] = here;
+  if (first === undefined) return null;
+  const text = here.length === 1 ? forkText(first) : `${here.length} forks`;
+  const onClick = (event: MouseEvent): void => {
+    event.stopPropagation();
+    open(session, first);
+  };
+  return <span class="step-mark is-fork" title={`${here.map(forkTitle).join('\n')}\nClick opens ${here.length === 1 ? 'it' : 'the first'}.`} onClick={onClick}><Icon name="repo-forked" label="forked" /> {text}</span>;
+}
+
+function open(session: TrajectorySession, { batch }: ForkRow): void {
+  session.act({ do: 'open', place: { page: 'batch', batch } });
+}

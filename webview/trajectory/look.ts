@@ -1,0 +1,107 @@
+/** What the page makes of a trajectory's events: rows, folds, lanes. It grows with them, at a cost that is theirs alone. */
+import { callsOf } from '../../src/trace/calls.ts';
+import type { TrajectoryModel } from '../../src/trace/model.ts';
+import { Lanes } from './axis/lanes.ts';
+import { Folds, type Fold } from './steps/folds.ts';
+import { isFinal, isShown, StepRows, type Filter, type Row } from './steps/rows.ts';
+
+/** What somebody chose to see. */
+export interface Choice {
+  /** Kinds of rows that are shown; none = all. */
+  only: ReadonlySet<Filter>;
+  /** seqs of the first rows of folds that are open. */
+  readonly opened: Set<number>;
+}
+
+export class Look {
+  readonly model: TrajectoryModel;
+  readonly rows: StepRows;
+  readonly lanes: Lanes;
+  readonly #choice: Choice;
+  readonly #folds: Folds;
+  /** Rows of the kinds that are shown. Up to row `settled` of all nothing changes any more: these are the first `stable`. */
+  #kinds: { readonly only: ReadonlySet<Filter>; readonly rows: Row[]; taken: number; settled: number; stable: number } | undefined;
+
+  constructor(model: TrajectoryModel, choice: Choice) {
+    this.model = model;
+    this.rows = new StepRows(model);
+    this.lanes = new Lanes(model);
+    this.#choice = choice;
+    this.#folds = new Folds(model, choice.opened);
+  }
+
+  /** Takes the events that came since, so that drawing has little left to do. */
+  advance(): void {
+    this.#show();
+    this.lanes.advance();
+    callsOf(this.model, ''); // its index
+  }
+
+  /** Rows that are shown: of the kinds that are, and of a closed fold its first. */
+  get shown(): readonly Row[] {
+    return this.#show();
+  }
+
+  /** Index of a place among the rows that are shown; −1 where its row is not. */
+  indexOf(seq: number): number {
+    const at = this.#at(seq);
+    return at === -1 ? -1 : this.#folds.placeOf(at);
+  }
+
+  /** The row that a place is on. */
+  rowOf(seq: number): Row | undefined {
+    return this.rows.all[this.rows.indexOf(seq)];
+  }
+
+  /** The fold that a row is the first of. */
+  foldOf(row: Row): Fold | undefined {
+    return this.#folds.foldOf(row);
+  }
+
+  /** Opens or closes the fold around a place, and gives its first row; undefined where there is nothing to do. */
+  fold(seq: number, open: boolean): Row | undefined {
+    const at = this.#at(seq);
+    return at !== -1 && this.#folds.open(at, open) ? this.#ofKinds[this.#folds.firstOf(at)] : undefined;
+  }
+
+  /** A place is not left inside a closed fold. */
+  reveal(seq: number): void {
+    const at = this.#at(seq);
+    if (at > 0 && at !== this.#folds.firstOf(at)) this.#folds.open(at, true);
+  }
+
+  #show(): readonly Row[] {
+    const rows = this.#ofKinds;
+    return this.#folds.shown(rows, this.#choice.only.size === 0 ? rows.length : this.#kinds?.stable);
+  }
+
+  /** Rows of the kinds that are shown, those in folds as well. */
+  get #ofKinds(): readonly Row[] {
+    const { all } = this.rows;
+    const { only } = this.#choice;
+    if (only.size === 0) return all;
+    if (this.#kinds?.only !== only) this.#kinds = { only, rows: [], taken: -1, settled: 0, stable: 0 };
+    const kinds = this.#kinds;
+    if (kinds.taken === this.model.last) return kinds.rows;
+    kinds.taken = this.model.last;
+    kinds.rows.length = kinds.stable;
+    let settled = true;
+    for (const row of all.slice(kinds.settled)) {
+      if (isShown(this.model, row, only)) kinds.rows.push(row);
+      settled &&= isFinal(this.model, row);
+      if (!settled) continue;
+      kinds.settled += 1;
+      kinds.stable = kinds.rows.length;
+    }
+    return kinds.rows;
+  }
+
+  /** Index of a place among the rows of the kinds that are shown. */
+  #at(seq: number): number {
+    const { shown } = this; // brings the folds up to date
+    const at = this.rows.indexOf(seq);
+    if (this.#choice.only.size === 0 || shown.length === 0) return at;
+    const row = this.rows.all[at];
+    return row === undefined ? -1 : this.#ofKinds.indexOf(row);
+  }
+}
