@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Branch } from '../../src/trace/align/prefixTree.ts';
 import type { ComparedBatches } from '../../src/trace/align/batches.ts';
 import { Bench } from '../support/cli.ts';
+import { trial, type TrialCall } from '../support/tauTrial.ts';
 
 interface Compared {
   readonly task: string;
@@ -16,30 +17,9 @@ interface Compared {
   readonly rows: readonly { readonly base: number; readonly cells: readonly { readonly state: string; readonly seq?: number; readonly differences?: unknown }[] }[];
 }
 
-interface Call {
-  readonly name: string;
-  readonly arguments: Record<string, unknown>;
-  readonly result: string;
-}
-
-/** An entry of a result file of tau-bench: some calls, then an answer. */
-function trial(task: string, number: number, reward: number, calls: readonly Call[]): object {
-  return {
-    task_id: task, trial: number, reward,
-    traj: [
-      { role: 'system', content: 'You are the lending desk.' }, { role: 'user', content: 'Please renew my book.' },
-      ...calls.flatMap((call, index) => [
-        { role: 'assistant', content: null, tool_calls: [{ id: `c${index}`, type: 'function', function: { name: call.name, arguments: JSON.stringify(call.arguments) } }] },
-        { role: 'tool', tool_call_id: `c${index}`, name: call.name, content: call.result },
-      ]),
-      { role: 'assistant', content: 'Done, attempt \u001b[31mred.' },
-    ],
-  };
-}
-
-const find: Call = { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' };
-const loans: Call = { name: 'loans_of', arguments: { member: 3 }, result: '[17]' };
-const renew = (days: number): Call => ({ name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` });
+const find: TrialCall = { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' };
+const loans: TrialCall = { name: 'loans_of', arguments: { member: 3 }, result: '[17]' };
+const renew = (days: number): TrialCall => ({ name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` });
 
 describe('rollout compare', () => {
   const bench = new Bench();

@@ -225,6 +225,15 @@ describe('a batch', () => {
     assert.match(text, /"rain"[^]*"snow"/);
     assert.equal((await ask<{ same: boolean }>('compare_attempts', { a: from, b: `${batch}/good/2` })).data.same, true);
     assert.match(await refused('fork_rollout', { from }), /ROLLOUT:STEP/);
+
+    // Its pass rate beside the parent's, and what another model would change.
+    const shown = await ask<{ batch: { forked_from: string }; fork: { fork: { scored: number }; parent: { scored: number }; siblings: { scored: number } } }>('show_batch', { batch: forked.batch });
+    assert.deepEqual([shown.data.fork.fork.scored, shown.data.fork.parent.scored, shown.data.fork.siblings.scored], [2, 2, 2]);
+    assert.match(shown.text, /parent, same way until there +2\/2/);
+    const dry = await ask<{ batch?: string; differs: string[] }>('fork_rollout', { from: `${from}:2`, model: 'larger', dry_run: true });
+    assert.deepEqual([dry.data.batch, dry.data.differs], [undefined, ['agent.model.name: demo → larger']]);
+    assert.match(dry.text, /Nothing was launched/);
+    assert.match(await refused('fork_rollout', { from: `${from}:2`, agent_file: '../elsewhere.agent.yaml' }), /does not lie in the workspace/);
   });
 
   it('its resources and prompts hold text', async () => {

@@ -32,6 +32,8 @@ describe('workers', () => {
     assert.deepEqual([kinds[0], kinds.at(-1)], ['batch.start', 'batch.end']);
     const page = await server.api.events(grants[0]!.rollout, { after: 1, limit: 2 });
     assert.deepEqual([page.events.map((event) => event.seq), page.last], [[2, 3], 5]);
+    const upTo = await server.api.events(grants[0]!.rollout, { after: 1, until: 4, limit: 100 });
+    assert.deepEqual([upTo.events.map((event) => event.seq), upTo.last], [[2, 3, 4], 5]);
   });
 
   test('the same again is the same batch; another under its id is a conflict', async () => {

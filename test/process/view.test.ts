@@ -7,7 +7,7 @@ import { follow, type OpenSocket } from '../../src/protocol/follow.ts';
 import { wsSocket } from '../../src/client/subscribe.ts';
 import { cuttingProxy } from '../support/cuttingProxy.ts';
 import { ending, logEvent, opening } from '../support/fakeWorker.ts';
-import { FONT, pagesFolder, SCRIPT } from '../support/pagesFolder.ts';
+import { FONT, pagesFolder, PART, SCRIPT } from '../support/pagesFolder.ts';
 import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
 
 describe('/view/', () => {
@@ -36,29 +36,31 @@ describe('/view/', () => {
     const html = await response.text();
     assert.match(html, /<html lang="en">/);
     assert.match(html, /<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;/);
-    assert.match(html, /<script src="\/view\/page\.js" defer><\/script>/);
-    assert.match(html, /<div id="page"><div class="skeleton"/);
+    assert.match(html, /<link rel="modulepreload" href="\/view\/start\.js">/);
+    assert.match(html, /<script type="module" src="\/view\/start\.js" async><\/script>/);
+    assert.match(html, /<div id="page"><div class="skeleton is-page"/);
     assert.doesNotMatch(html, /<script>|<style>| style=| on[a-z]+=/);
   });
 
   test('gives the files of the page under their media types, and asks a browser to look again', async () => {
-    for (const [name, media] of [['page.js', 'text/javascript; charset=utf-8'], ['page.css', 'text/css; charset=utf-8'], ['codicon.ttf', 'font/ttf']] as const) {
+    for (const [name, media] of [['start.js', 'text/javascript; charset=utf-8'], [PART, 'text/javascript; charset=utf-8'], ['page.css', 'text/css; charset=utf-8'], ['codicon.ttf', 'font/ttf']] as const) {
       const response = await get(`/view/${name}`);
       assert.deepEqual([response.status, response.headers.get('content-type'), response.headers.get('x-content-type-options')], [200, media, 'nosniff'], name);
       await response.arrayBuffer();
     }
-    assert.equal(await (await get('/view/page.js')).text(), SCRIPT);
+    assert.equal(await (await get('/view/start.js')).text(), SCRIPT);
+    assert.match((await get(`/view/${PART}`)).headers.get('cache-control') ?? '', /immutable/);
     const font = await get('/view/codicon.ttf');
     assert.deepEqual(Buffer.from(await font.arrayBuffer()), FONT);
     const again = await get('/view/codicon.ttf', { headers: { 'if-none-match': font.headers.get('etag') ?? '' } });
     assert.deepEqual([again.status, (await again.arrayBuffer()).byteLength], [304, 0]);
-    const head = await get('/view/page.js', { method: 'HEAD' });
+    const head = await get('/view/start.js', { method: 'HEAD' });
     assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, String(Buffer.byteLength(SCRIPT)), '']);
     assert.equal((await get('/view')).headers.get('location'), '/view/');
   });
 
   test('gives no other file, whatever its name', async () => {
-    for (const path of ['/view/page.js.map', '/view/..%2fserver.json', '/view/%2e%2e%2fserver.json', '/view/..%5cserver.json', '/view/constructor', '/view/__proto__', '/view/a/b', '/view//', '/view/page.js%00']) {
+    for (const path of ['/view/page.js', '/view/page.js.map', '/view/show-B1B2C3D4.js.map', '/view/..%2fserver.json', '/view/%2e%2e%2fserver.json', '/view/..%5cserver.json', '/view/constructor', '/view/__proto__', '/view/a/b', '/view//', '/view/page.js%00']) {
       const response = await get(path);
       assert.equal(response.status, 404, path);
       assert.doesNotMatch(await response.text(), /read_token/);

@@ -4,17 +4,15 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { kitFolder } from '../../src/build/system/kits.ts';
 import { connect } from '../../src/client/connect.ts';
-import { RolloutCursor, type Step } from '../../src/debug/cursor.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
-import { Stops } from '../../src/trace/stops.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 import { Bench } from '../support/cli.ts';
+import { walkAndReturn } from '../support/cursorWalk.ts';
 import { DebugDialogue } from '../support/debugDialogue.ts';
-import { Random } from '../support/random.ts';
-import { task } from '../support/trajectories.ts';
 
 const file = path.join(kitFolder('recordings') ?? '', 'tau-bench', 'gpt-4o-airline.json');
-const MOVES: readonly Step[] = ['next', 'into', 'into', 'out'];
+/** Moves of one walk. */
+const MOVES = 100;
 
 describe('tau-bench in the debugger', () => {
   const bench = new Bench();
@@ -26,21 +24,15 @@ describe('tau-bench in the debugger', () => {
 
   it('n steps forth and n back end at the same place, in every recording', async () => {
     const { api } = await connect({ store: bench.store });
-    let seed = 0;
+    let [seed, recordings, moved] = [0, 0, 0];
     for await (const row of api.allRollouts(batch)) {
       const model = new TrajectoryModel();
       for await (const page of api.allEvents(row.rollout)) model.push(page.map((event) => readEvent(event)));
-      const { first, end } = Stops.of(model);
-      assert.ok(first !== undefined && end !== undefined, row.rollout);
-      const cursor = new RolloutCursor(model, task(row.task), first);
-      const random = new Random((seed += 1));
-      let moved = 0;
-      for (let step = 0; step < 100; step++) if (cursor.step(MOVES[Math.floor(random.next() * MOVES.length)] ?? 'next')) moved += 1;
-      assert.ok(moved > 0, row.rollout);
-      for (; moved > 0; moved--) assert.ok(cursor.back());
-      assert.deepEqual(cursor.place, first, `${row.rollout}, seed ${seed}`);
+      for (let round = 0; round < 3; round++) moved += await walkAndReturn(model, (seed += 1), MOVES, row.rollout);
+      recordings += 1;
     }
-    assert.equal(seed, 200);
+    assert.equal(recordings, 200);
+    assert.ok(moved > recordings * MOVES, `${moved} moves`);
   });
 
   it('a whole attempt is stepped through to its end, each stop at a line of its text', async () => {

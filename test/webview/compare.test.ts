@@ -1,33 +1,10 @@
 // The compare page under the hands of a user: keys, clicks, and the way to it and from it.
 import assert from 'node:assert/strict';
-import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { root } from '../../src/build/bundles.ts';
-import { launchBrowser, type Served } from './support/browser.ts';
-import { serveStories } from './support/stories.ts';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { storyPages } from './support/storyPage.ts';
 
-let served: Served;
-let browser: Browser;
-
-before(async () => {
-  served = await serveStories(path.join(root, 'test/.out/webview-compare'));
-  browser = await launchBrowser();
-}, { timeout: 180_000 });
-
-after(async () => {
-  await browser.close();
-  await served.close();
-});
-
-async function open(story: string, act: (page: Page) => Promise<void>): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, reducedMotion: 'reduce' });
-  page.setDefaultTimeout(30_000);
-  await page.goto(served.url);
-  await page.evaluate(`globalThis.stories.show('compare/${story}', 'dark')`);
-  await act(page);
-  await page.close();
-}
+const open = storyPages('compare');
 
 /** The attempt whose column is chosen, once it is this one. */
 async function chosenColumn(page: Page, attempt: number): Promise<void> {
@@ -124,5 +101,33 @@ describe('the compare page', { timeout: 300_000 }, () => {
     await chosenRow(page, 'loans_of');
     await page.keyboard.press('o');
     await page.getByRole('grid', { name: 'Attempts' }).waitFor();
+  }));
+
+  it('tells which tasks went over between two batches, and leads to their attempts in both', () => open('from-batches', async (page) => {
+    const tasks = page.getByRole('listbox', { name: 'Tasks' });
+    const selected = tasks.locator('[aria-selected="true"]');
+    await selected.filter({ hasText: 'no longer passes' }).waitFor();
+    await page.getByRole('table', { name: /^Paired differences/ }).getByRole('row').filter({ hasText: 'pass@1' }).waitFor();
+    await page.keyboard.press('End');
+    await selected.filter({ hasText: 'as before' }).waitFor();
+    await page.keyboard.press('2'); // only those that pass now
+    await selected.filter({ hasText: 'passes now' }).waitFor();
+    const filter = page.getByRole('group', { name: 'Only' }).getByRole('button', { name: /passes now/ });
+    assert.equal(await filter.getAttribute('aria-pressed'), 'true');
+    await page.keyboard.press('2');
+    await selected.filter({ hasText: 'no longer passes' }).waitFor();
+    const heading = page.getByRole('heading', { level: 1 });
+    await page.keyboard.press('x'); // the other way round
+    await heading.filter({ hasText: /^nightly with .* → nightly$/ }).waitFor();
+    await selected.filter({ hasText: 'no longer passes' }).waitFor();
+    await page.keyboard.press('x');
+    await heading.filter({ hasText: /^nightly → nightly with/ }).waitFor();
+    await selected.filter({ hasText: 'no longer passes' }).waitFor();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Enter');
+    await page.locator('.compare-head').filter({ hasText: 'before 1' }).waitFor();
+    await page.locator('.compare-head').filter({ hasText: 'after 4' }).waitFor();
+    await page.getByRole('button', { name: 'both batches' }).click();
+    await tasks.waitFor();
   }));
 });

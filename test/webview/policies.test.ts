@@ -99,7 +99,7 @@ describe('the policy of a page', () => {
   });
 
   it('of a server lets it call that server, with its token, and no other', async () => {
-    writeFileSync(path.join(pages, 'page.js'), IN_TAB);
+    writeFileSync(path.join(pages, 'start.js'), IN_TAB);
     await using page = await opened(browser);
     const { read_token: token } = server.file;
     const url = viewUrl({ url: server.url, token }, { page: 'batch', batch: newId('b') }, false);

@@ -11,25 +11,25 @@ import { serveStories } from './support/stories.ts';
 
 const out = path.join(root, 'test/.out/webview');
 const axeSource = readFileSync(path.join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
+/** A window of this width, and themes that are chosen in it one after the other. */
 interface Look {
   readonly name: string;
-  readonly theme: string;
   readonly width: number;
-  /** Rules of axe that are asked; all, unless said. */
-  readonly rules?: readonly string[];
+  readonly themes: readonly string[];
 }
 
-/** What a theme can change. */
-const COLOURS = ['color-contrast'];
 const LOOKS: readonly Look[] = [
-  { name: 'dark', theme: 'dark', width: 1200 },
-  { name: 'light', theme: 'light', width: 1200, rules: COLOURS }, { name: 'hc', theme: 'hc', width: 1200, rules: COLOURS }, { name: 'hc-light', theme: 'hc-light', width: 1200, rules: COLOURS },
-  { name: 'narrow', theme: 'dark', width: 400 },
+  { name: 'in four themes', width: 1200, themes: ['dark', 'light', 'hc', 'hc-light'] },
+  { name: 'narrow', width: 400, themes: ['dark'] },
 ];
+/** Every second story, beginning with this one: two pages are looked at at once. */
+const HALVES = [0, 1];
+/** What another theme can change. */
+const COLOURS = ['color-contrast'];
 /** Of a page; a component alone has none. */
 const PAGE_RULES = ['page-has-heading-one', 'landmark-one-main'];
 const violations = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }));
-/** `STORIES=batch` draws those of one part only. */
+/** `STORIES=batch` draws those of one part only, `STORIES=batch/ha` those whose names begin so. */
 const part = process.env['STORIES'];
 
 let served: Served;
@@ -42,7 +42,7 @@ before(async () => {
   const page = await browser.newPage();
   await page.goto(served.url);
   await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });
-  names = z.array(z.string()).parse(await page.evaluate('globalThis.stories.ids')).filter((name) => part === undefined || name.startsWith(`${part}/`));
+  names = z.array(z.string()).parse(await page.evaluate('globalThis.stories.ids')).filter((name) => part === undefined || name.startsWith(part));
   await page.close();
 }, { timeout: 180_000 });
 
@@ -51,9 +51,9 @@ after(async () => {
   await served.close();
 });
 
-describe('stories', { timeout: 900_000, concurrency: 2 }, () => {
-  for (const look of LOOKS) {
-    it(`draw, are accessible and fit: ${look.name}`, { timeout: 420_000 }, async () => {
+describe('stories', { timeout: 900_000, concurrency: HALVES.length }, () => {
+  for (const [look, half] of LOOKS.flatMap((each) => HALVES.map((first) => [each, first] as const))) {
+    it(`draw, are accessible and fit: ${look.name}, half ${half + 1}`, { timeout: 420_000 }, async () => {
       const context = await browser.newContext({ viewport: { width: look.width, height: 800 }, reducedMotion: 'reduce', bypassCSP: false });
       const page = await context.newPage();
       const troubles: string[] = [];
@@ -63,35 +63,52 @@ describe('stories', { timeout: 900_000, concurrency: 2 }, () => {
       });
       page.on('pageerror', (error) => troubles.push(`${story}: ${error.message}`));
       await page.goto(served.url);
+      await page.evaluate(axeSource);
       assert.ok(names.length > 0, 'there are stories');
-      for (story of names) troubles.push(...(await lookAt(page, story, look)));
+      for (const [index, name] of names.entries()) {
+        story = name;
+        if (index % HALVES.length === half) troubles.push(...(await lookAt(page, story, look)));
+      }
       await context.close();
       assert.deepEqual(troubles, []);
     });
   }
 });
 
-async function lookAt(page: Page, story: string, look: Look): Promise<string[]> {
-  await page.evaluate(`globalThis.stories.show(${JSON.stringify(story)}, ${JSON.stringify(look.theme)})`);
-  await page.screenshot({ path: path.join(out, `${story.replace('/', '-')}-${look.name}.png`), timeout: 60_000 });
+async function lookAt(page: Page, story: string, { width, themes }: Look): Promise<string[]> {
+  const troubles: string[] = [];
+  for (const [index, theme] of themes.entries()) {
+    if (index === 0) await page.evaluate(`globalThis.stories.show(${JSON.stringify(story)}, ${JSON.stringify(theme)})`);
+    else await page.evaluate(`globalThis.stories.theme(${JSON.stringify(theme)})`);
+    await page.screenshot({ path: path.join(out, `${story.replace('/', '-')}-${width < 600 ? 'narrow' : theme}.png`), timeout: 60_000 });
+    const found = [...(await misfits(page)), ...(await inaccessible(page, story, index === 0 ? undefined : COLOURS))];
+    troubles.push(...found.map((trouble) => `${story}: ${theme}: ${trouble}`));
+  }
+  return troubles;
+}
+
+async function misfits(page: Page): Promise<string[]> {
   const { drawn, wide, past } = await page.evaluate(() => {
     const parts = [...document.querySelectorAll('#page > *')];
     const rights = parts.map((part) => Math.round(part.getBoundingClientRect().right - window.innerWidth));
     return { drawn: parts.length, wide: document.documentElement.scrollWidth - window.innerWidth, past: Math.max(0, ...rights) };
   });
-  const off = story.startsWith('components/') ? PAGE_RULES : [];
-  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(off)}, ${look.rules === undefined ? 'undefined' : JSON.stringify(look.rules)})`));
   return [
-    ...(drawn === 0 ? [`${story}: draws nothing`] : []),
-    ...(past > 0 ? [`${story}: ends ${past} px beyond the window`] : []),
-    ...(wide > 0 ? [`${story}: ${wide} px too wide`] : []),
-    ...found.map(({ id, help, nodes }) => `${story}: axe ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')} ${nodes[0]?.failureSummary?.slice(0, 300) ?? ''}`),
+    ...(drawn === 0 ? ['draws nothing'] : []),
+    ...(past > 0 ? [`ends ${past} px beyond the window`] : []),
+    ...(wide > 0 ? [`${wide} px too wide`] : []),
   ];
+}
+
+/** `rules`: those of axe that are asked; all, unless said. */
+async function inaccessible(page: Page, story: string, rules?: readonly string[]): Promise<string[]> {
+  const off = story.startsWith('components/') ? PAGE_RULES : [];
+  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(off)}, ${rules === undefined ? 'undefined' : JSON.stringify(rules)})`));
+  return found.map(({ id, help, nodes }) => `axe ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')} ${nodes[0]?.failureSummary?.slice(0, 300) ?? ''}`);
 }
 
 /** `rules`: only these; all where there are none. */
 const AXE = `(async (off, rules) => {
-  if (window.axe === undefined) { ${axeSource} }
   const result = await window.axe.run(document, { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }), rules: rules !== undefined ? {} : Object.fromEntries(['region', ...off].map((rule) => [rule, { enabled: false }])) });
   return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) }));
 })`;

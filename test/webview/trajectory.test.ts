@@ -1,34 +1,10 @@
 // The trajectory page under the hands of a user: folds, marks on the time axis, the first split, the world's rows, tokens.
 import assert from 'node:assert/strict';
-import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { root } from '../../src/build/bundles.ts';
-import { launchBrowser, type Served } from './support/browser.ts';
-import { serveStories } from './support/stories.ts';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { storyPages } from './support/storyPage.ts';
 
-let served: Served;
-let browser: Browser;
-
-before(async () => {
-  served = await serveStories(path.join(root, 'test/.out/webview-trajectory'));
-  browser = await launchBrowser();
-}, { timeout: 180_000 });
-
-after(async () => {
-  await browser.close();
-  await served.close();
-});
-
-/** Opens a story of the page; all it loads is there then. */
-async function open(story: string, act: (page: Page) => Promise<void>): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 1200, height: 800 }, reducedMotion: 'reduce' });
-  page.setDefaultTimeout(30_000);
-  await page.goto(served.url);
-  await page.evaluate(`globalThis.stories.show('trajectory/${story}', 'dark')`);
-  await act(page);
-  await page.close();
-}
+const open = storyPages('trajectory');
 
 function steps(page: Page): Locator {
   return page.getByRole('tree', { name: 'Steps' });
@@ -60,6 +36,35 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
     await steps(page).locator('[aria-expanded="true"]').waitFor();
     await steps(page).locator('[aria-expanded="true"] .is-fold').click();
     await fold.waitFor();
+  }));
+
+  it('shows a far step before the rest is read, and keeps it where it is when it came', () => open('far-step', async (page) => {
+    await selected(page, 'i: 2699');
+    const chosen = steps(page).locator('[aria-selected="true"]');
+    assert.equal(await chosen.locator('.step-number').textContent(), '2700');
+    await page.locator('.detail').getByText('step 2700').waitFor();
+    assert.match(await page.locator('.page-foot').textContent() ?? '', / of .* events/);
+    await page.keyboard.press('j');
+    await selected(page, 'i: 2700');
+    await steps(page).evaluate((list) => (list.scrollTop += 60));
+    const topOf = async (): Promise<number> => (await chosen.boundingBox())?.y ?? Number.NaN;
+    const before = await topOf();
+    await chosen.evaluate((row) => (row.dataset['kept'] = 'yes'));
+    await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
+    await page.locator('.page-foot').filter({ hasText: 'imported' }).or(page.locator('.page-foot').filter({ hasText: 'recorded' })).waitFor();
+    assert.equal(await topOf(), before, 'nothing moved');
+    assert.equal(await chosen.getAttribute('data-kept'), 'yes', 'the row is the same element');
+    assert.ok(Number(await chosen.getAttribute('aria-posinset')) > 2_700, 'counted from the beginning now');
+    await page.keyboard.press('Home');
+    await selected(page, 'Count.');
+  }));
+
+  it('goes to the first and to the last step while the rest is still read', () => open('far-step', async (page) => {
+    await selected(page, 'i: 2699');
+    await page.keyboard.press('Home');
+    await selected(page, 'Count.');
+    await page.keyboard.press('End');
+    await steps(page).getByRole('treeitem').last().and(steps(page).locator('[aria-selected="true"]')).filter({ hasText: 'end' }).waitFor();
   }));
 
   it('goes past a closed fold with J and into it with L', () => open('fold', async (page) => {
@@ -128,6 +133,20 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
     await rows.getByText('notes/moves.md').last().waitFor();
     await page.getByRole('region', { name: 'notes/moves.md' }).waitFor();
     assert.ok(await rows.getByRole('treeitem').count() < 60, 'only what is in sight is drawn');
+  }));
+
+  it('marks what a search finds in the list of steps, and forgets it with the search', () => open('why', async (page) => {
+    const marks = steps(page).locator('mark');
+    await page.keyboard.press('/');
+    await page.keyboard.type('FIND_member');
+    await marks.first().waitFor();
+    assert.deepEqual([...new Set(await marks.allTextContents())], ['find_member']);
+    const rows = await steps(page).locator('.step-row').count();
+    const found = await steps(page).locator('.is-found').count();
+    assert.ok(found > 0 && found < rows, `${found} of ${rows} rows`);
+    await page.keyboard.press('Escape');
+    await marks.first().waitFor({ state: 'detached' });
+    assert.equal(await steps(page).locator('.is-found').count(), 0);
   }));
 
   it('walks through the tokens with the arrows', () => open('sampled-tokens', async (page) => {

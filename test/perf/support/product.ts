@@ -40,8 +40,8 @@ export class ProductBench {
   readonly store = path.join(this.folder, 'store');
   readonly #workspace = path.join(this.folder, 'workspace');
 
-  /** Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`. */
-  async run(shape: BatchShape, options: { cold?: boolean } = {}): Promise<ProductRun> {
+  /** Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`. `more`: further options of the command. */
+  async run(shape: BatchShape, options: { cold?: boolean; more?: readonly string[] } = {}): Promise<ProductRun> {
     this.write(shape);
     if (options.cold !== true) await this.rollout(['batches', '--json']);
     const cpuBefore = options.cold === true ? 0 : cpuSeconds(this.serverPid());
@@ -50,7 +50,7 @@ export class ProductBench {
     const spawnedAt = Date.now();
     const started = performance.now();
     let endedAt = 0;
-    const report = JSON.parse(await this.rollout(['run', 'bench.batch.yaml', '--json'], () => {
+    const report = JSON.parse(await this.rollout(['run', 'bench.batch.yaml', '--json', ...(options.more ?? [])], () => {
       endedAt = Date.now();
     })) as ProductRun['report'];
     const wallMs = performance.now() - started;

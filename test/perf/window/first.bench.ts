@@ -1,7 +1,7 @@
 /**
  * How soon a page shows what it is about: from navigation to the first rows painted, in a browser that never saw it and
  * in one that has its script in the cache; and going to the next and the previous attempt, from the key to the other
- * one's steps. The baseline is a page of the same script that runs none of it.
+ * one's steps. The baseline is a page that fetches the same program and runs none of it.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -34,13 +34,21 @@ function shows(attempt: number): string {
   return `() => [...document.querySelectorAll('.step-row.is-message .step-text')].some((row) => row.textContent.endsWith('in its attempt ${attempt}.')) && document.querySelectorAll('.step-row.is-step').length > 8`;
 }
 
-/** The page's script where nothing calls it, and a page that shows a word when it has it. */
+/** The page's styles and all files of its program, fetched and not run, and a page that shows a word when it has them. */
 async function bare(): Promise<{ readonly url: string; close(): void }> {
-  const script = `function never() {${readFileSync(path.join(PAGES, 'page.js'), 'utf8')}\n}\ndocument.querySelector('#page').textContent = 'ready';`;
+  const page = (name: string): string => readFileSync(path.join(PAGES, name), 'utf8');
+  const program = [...new Set([...page('start.js').matchAll(/"(\.\/[\w-]+\.js)"/g)].map((match) => match[1] ?? ''))];
+  const script = `const fetched = ${JSON.stringify(program)}.map((href) => new Promise((resolve) => {
+    const link = Object.assign(document.createElement('link'), { rel: 'modulepreload', href, onload: resolve });
+    document.head.append(link);
+  }));
+  Promise.all(fetched).then(() => { document.querySelector('#page').textContent = 'ready'; });`;
+  const media = 'text/javascript; charset=utf-8';
   const files: Readonly<Record<string, readonly [string, string]>> = {
-    '/': ['text/html; charset=utf-8', '<!DOCTYPE html><title>bare</title><link rel="stylesheet" href="page.css"><script src="page.js" defer></script><body><div id="page"></div>'],
-    '/page.js': ['text/javascript; charset=utf-8', script],
-    '/page.css': ['text/css; charset=utf-8', readFileSync(path.join(PAGES, 'page.css'), 'utf8')],
+    '/': ['text/html; charset=utf-8', '<!DOCTYPE html><title>bare</title><link rel="stylesheet" href="page.css"><body><div id="page"></div><script type="module" src="bare.js"></script>'],
+    '/bare.js': [media, script],
+    '/page.css': ['text/css; charset=utf-8', page('page.css')],
+    ...Object.fromEntries(program.map((name) => [name.slice(1), [media, page(name)] as const])),
   };
   const server = createServer((request, response) => {
     const [type, body] = files[request.url ?? ''] ?? ['text/plain', ''];
@@ -50,7 +58,7 @@ async function bare(): Promise<{ readonly url: string; close(): void }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() };
 }
 
-/** What the browser itself calls the first paint with something in it: here, that of the skeleton's successor. */
+/** What the browser itself calls the first paint with something in it: here, that of the skeleton. */
 function contentful(page: Page): Promise<number> {
   return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN);
 }
@@ -98,7 +106,7 @@ for (let round = 0; round < rounds(7); round++) {
 }
 baseline.close();
 const row = (name: string, of: Readonly<Record<'bare' | 'batch' | 'trajectory', readonly number[]>>): string[][] => (['bare', 'batch', 'trajectory'] as const).map((kind) => [
-  `${name}: ${{ bare: 'baseline, the same script not run', batch: 'batch page', trajectory: 'trajectory page' }[kind]}`, spread(of[kind], 0), (median(of[kind]) / median(of.bare)).toFixed(2),
+  `${name}: ${{ bare: 'baseline, the same program not run', batch: 'batch page', trajectory: 'trajectory page' }[kind]}`, spread(of[kind], 0), (median(of[kind]) / median(of.bare)).toFixed(2),
 ]);
 console.log(table([
   ['what', 'ms (min / median / max)', 'of the baseline'],

@@ -5,7 +5,7 @@ import { Disposables } from '../../../src/common/disposables.ts';
 import { errorText, exitCodeOf, StudioError } from '../../../src/common/errors.ts';
 import { hashOf, seedOf, sha256Hex } from '../../../src/common/hash.ts';
 import { newId } from '../../../src/common/ids.ts';
-import { canonicalJson } from '../../../src/common/json.ts';
+import { canonicalJson, jsonOf } from '../../../src/common/json.ts';
 import { redactor, REDACTED } from '../../../src/common/redact.ts';
 
 describe('canonical JSON', () => {
@@ -20,6 +20,12 @@ describe('canonical JSON', () => {
     for (const value of [cycle, Number.NaN, Infinity, 1n, () => 1]) assert.throws(() => canonicalJson(value), TypeError);
     const twice = { a: 1 };
     assert.equal(canonicalJson([twice, twice]), '[{"a":1},{"a":1}]');
+  });
+});
+
+describe('JSON of a text', () => {
+  it('is its value, or nothing when it is none', () => {
+    assert.deepEqual([jsonOf('{"a":[1]}'), jsonOf('null'), jsonOf('{"a":'), jsonOf('')], [{ a: [1] }, null, undefined, undefined]);
   });
 });
 

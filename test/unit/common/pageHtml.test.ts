@@ -14,15 +14,22 @@ describe('the document of a page', () => {
     const hostile = `"'><script>alert(1)</script>&`;
     const html = pageHtml({ ...PAGE, title: hostile, script: { url: hostile }, style: { url: hostile }, bodyAttributes: { 'data-x': hostile } });
     assert.equal(html.split('<script').length, 2);
-    assert.equal(html.split(escapeHtml(hostile)).length, 5);
+    assert.equal(html.split(escapeHtml(hostile)).length, 6);
     assert.throws(() => pageHtml({ ...PAGE, bodyAttributes: { 'x onload': '1' } }), TypeError);
   });
 
   it('holds a skeleton, and nothing inline that a policy would refuse', () => {
     const html = pageHtml(PAGE);
     assert.match(html, /^<!DOCTYPE html>\n<html lang="en">/);
-    assert.match(html, /<div id="page"><div class="skeleton"/);
+    assert.match(html, /<div id="page"><div class="skeleton is-page"/);
     assert.doesNotMatch(html, / style=| on[a-z]+=|<style|javascript:/);
+  });
+
+  it('asks for a module at once, and runs it behind what it looks for without waiting for the styles', () => {
+    const html = pageHtml({ ...PAGE, script: { module: '/start.js?a&b' } });
+    assert.ok(html.indexOf('<link rel="modulepreload" href="/start.js?a&amp;b">') < html.indexOf('<body'));
+    assert.ok(html.indexOf('<script type="module" src="/start.js?a&amp;b" async></script>') > html.indexOf('<div id="page">'));
+    assert.equal(html.split('<script').length, 2);
   });
 
   it('keeps a script and a style inside their elements', () => {

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { manifest, PAGE_VIEW_TYPE } from '../../../src/host/contributions.ts';
+import { manifest } from '../../../src/host/contributions.ts';
 import { COMMANDS } from '../../../src/host/contributions/commands.ts';
 import { CONTEXT_KEYS } from '../../../src/host/contributions/keys.ts';
 import { keybindings } from '../../../src/host/contributions/keybindings.ts';
 import { menus } from '../../../src/host/contributions/menus.ts';
+import { PAGE_VIEW_TYPE } from '../../../src/host/contributions/names.ts';
 import { configuration, DEFAULTS, SECTION } from '../../../src/host/contributions/settings.ts';
 import { views, viewsWelcome, VIEW_IDS, VIEW_KEYS } from '../../../src/host/contributions/views.ts';
 import { walkthroughs } from '../../../src/host/contributions/walkthrough.ts';
@@ -18,7 +19,8 @@ const code = sources.filter(({ file }) => !file.split(path.sep).includes('contri
 const ids = Object.keys(COMMANDS);
 
 test('every command of the table is registered once, and no other is', () => {
-  const registered = [...code.matchAll(/\bregister\(\s*'(rollout\.\w+)'/g)].map((match) => match[1] ?? '');
+  const groups = [...code.matchAll(/\bregisterGroup\(\s*register,\s*\[([^\]]+)\]/g)].map((match) => match[1] ?? '').join();
+  const registered = [...code.matchAll(/\bregister\(\s*'(rollout\.\w+)'/g), ...groups.matchAll(/'(rollout\.\w+)'/g)].map((match) => match[1] ?? '');
   assert.deepEqual(registered.toSorted(), ids.toSorted());
 });
 
@@ -78,5 +80,5 @@ test('files that the manifest names are there, and every view has a text for whe
 
 test('a stored page activates the extension', () => {
   assert.ok((manifest['activationEvents'] as string[]).includes(`onWebviewPanel:${PAGE_VIEW_TYPE}`));
-  assert.match(sources.find(({ file }) => file.endsWith(path.join('pages', 'panel.ts')))?.text ?? '', new RegExp(`VIEW_TYPE = '${PAGE_VIEW_TYPE}'|PAGE_VIEW_TYPE`));
+  for (const call of ['createWebviewPanel', 'registerWebviewPanelSerializer']) assert.match(code, new RegExp(`${call}\\(PAGE_VIEW_TYPE,`));
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { manifest, MCP_PROVIDER } from '../../../src/host/contributions.ts';
+import { manifest } from '../../../src/host/contributions.ts';
+import { MCP_PROVIDER } from '../../../src/host/contributions/names.ts';
 import { mcpDefinitions } from '../../../src/host/mcp/definitions.ts';
 
 const place = { store: 'postgres://me:secret@host/db', trusted: true, program: '/node', file: '/cli.mjs' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toChatMessages, toChatText } from '../../../src/model/chat/messages.ts';
+import { toChatMessages, toChatText } from '../../../src/trace/chat/messages.ts';
 import { AnswerBuilder } from '../../../src/model/chat/answer.ts';
 import { cutOffCall } from '../../../src/model/chat/cutOffCall.ts';
 import { Dialect } from '../../../src/model/chat/dialect.ts';

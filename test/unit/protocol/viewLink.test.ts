@@ -13,6 +13,8 @@ describe('the address of a page', () => {
     { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'call' },
     { page: 'trajectory', rollout: 'r1', step: 0 },
     { page: 'compare', batch: 'b1', task: 'a/b & #2' },
+    { page: 'compare', batch: 'b1', task: 'a/b & #2', with: 'b2' },
+    { page: 'batches', batch: 'b1', with: 'b2' },
   ];
   for (const place of places) {
     it(`brings back ${JSON.stringify(place)}, with its token in the fragment alone`, () => {

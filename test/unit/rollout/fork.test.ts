@@ -51,6 +51,7 @@ describe('a fork', () => {
       assert.equal(start.seq, cut + 1);
       assert.deepEqual(start.data.fork, { rollout: 'r1', seq: cut });
       assert.ok(!kinds(child.recorder.events).includes('log'), 'nothing to be told');
+      assert.deepEqual(child.recorder.events.filter((event) => 'error' in event.data), [], 'what was open at the cut has not failed');
     }
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deferred } from '../../../src/common/abort.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { conflict, heldAt, run, TOOL, type Run } from '../../support/gateKit.ts';
@@ -101,6 +102,40 @@ describe('a held rollout', () => {
     const { status, totals } = end(await done);
     assert.equal(status, 'done');
     assert.ok(totals.held_ms! >= 240 && totals.ms! < 150, JSON.stringify(totals));
+  });
+
+  it('is stepped into the code of its call: no clock runs while that is debugged, and it holds again behind', async () => {
+    const debugged = deferred<undefined>();
+    const tools = new ScriptedTools({ times: { run: async ({ a }, { inspect }) => {
+      inspect?.opened('ws://127.0.0.1:1/x');
+      if (inspect !== undefined) await debugged.promise;
+      inspect?.closed();
+      return a ?? null;
+    } } });
+    const one = run({ tools, job: { breakpoints: [TOOL], submission: submission({ limits: { steps: 5, seconds: 0.3, tool_seconds: 0.2, tokens: 1000 } }) } });
+    const done = one.run();
+    await heldAt(one);
+    const stepped = await one.command('step', { inspect: true });
+    assert.equal(stepped.inspector, 'ws://127.0.0.1:1/x');
+    await new Promise((resolve) => setTimeout(resolve, 500)); // longer than both limits
+    debugged.resolve(undefined);
+    const behind = await heldAt(one, 2);
+    assert.deepEqual([behind.data.why, behind.data.side], ['step', 'after']);
+    const [call] = one.recorder.of('tool.end');
+    assert.equal(call!.data.status, 'ok');
+    assert.ok(call!.data.ms! < 200, `${call!.data.ms} ms`);
+    await one.command('release');
+    assert.deepEqual([end(await done).status, end(one.recorder.events).touched], ['done', true]);
+  });
+
+  it('steps as ever into a call whose code cannot be debugged', async () => {
+    const one = run({ job: { breakpoints: [TOOL] } });
+    const done = one.run();
+    await heldAt(one);
+    assert.equal((await one.command('step', { inspect: true })).inspector, undefined);
+    assert.equal((await heldAt(one, 2)).data.side, 'after');
+    await one.command('release');
+    await done;
   });
 
   it('takes edited arguments, and is touched', async () => {

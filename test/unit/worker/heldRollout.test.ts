@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
-import { canonicalJson } from '../../../src/common/json.ts';
+import { canonicalJson, isJsonObject, type Json } from '../../../src/common/json.ts';
 import { submissionSha } from '../../../src/config/submission.ts';
 import { ModelConnections } from '../../../src/model/connections.ts';
 import { PermitGate } from '../../../src/model/permits.ts';
@@ -34,12 +34,15 @@ interface Bench {
   readonly appended: () => TraceEvent[];
   readonly drained: Promise<void>;
   readonly aborts: string[];
+  /** Arguments of the commands that came to a rollout. */
+  readonly commands: Json[];
 }
 
 /** A pool whose server is a function, and whose rollouts are `run`. */
-function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>, answer: Answer, slots = 2): Bench {
+function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>, answer: Answer, { slots = 2, inspectable = true } = {}): Bench {
   const frames: WorkerFrame[] = [];
   const aborts: string[] = [];
+  const commands: Json[] = [];
   const drained = Promise.withResolvers<undefined>();
   const send = (frame: WorkerFrame): boolean => {
     frames.push(frame);
@@ -60,7 +63,10 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
       const aborted = Promise.withResolvers<string>();
       return {
         run: () => run(job, ports, aborted.promise),
-        command: () => Promise.resolve({ seq: 9 }),
+        command: ({ args }) => {
+          commands.push(args ?? null);
+          return Promise.resolve({ seq: 9, ...(isJsonObject(args) && args['inspect'] === true ? { inspector: 'ws://127.0.0.1:1/x' } : {}) });
+        },
         setBreakpoints: () => undefined,
         setLost: () => undefined,
         abort: (reason) => {
@@ -69,10 +75,10 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
         },
       };
     },
-    log: () => undefined,
+    inspectable, log: () => undefined,
   };
   const pool: RolloutPool = new RolloutPool({ parts, send, onDrained: () => drained.resolve(undefined), onDrain: () => undefined });
-  return { pool, frames, aborts, drained: drained.promise.then(() => undefined), appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])) };
+  return { pool, frames, aborts, commands, drained: drained.promise.then(() => undefined), appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])) };
 }
 
 function grant(changes: Partial<Grant> = {}): Grant {
@@ -120,6 +126,18 @@ describe('RolloutPool', () => {
     assert.ok(end?.kind === 'rollout.end' && end.data.status === 'infrastructure');
     assert.match(end.data.error?.message ?? '', /too odd/);
     assert.equal(end.seq, 3, 'behind start and lease, at the place of what was refused');
+  });
+
+  it('lets a debugger into the code of a call only where the store is of the same machine', async () => {
+    for (const inspectable of [true, false]) {
+      const { pool, frames, commands } = bench((_, _ports, aborted) => aborted.then(() => undefined), ack, { inspectable });
+      pool.frame(grant());
+      pool.frame({ type: 'control', command: 'k1', rollout: 'r1', verb: 'step', args: { inspect: true }, by: 'ann' });
+      while (!frames.some((frame) => frame.type === 'done')) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.deepEqual(commands, [inspectable ? { inspect: true } : {}]);
+      assert.deepEqual(frames.find((frame) => frame.type === 'done'), { type: 'done', command: 'k1', seq: 9, ...(inspectable ? { inspector: 'ws://127.0.0.1:1/x' } : {}) });
+      await pool.close('over', false);
+    }
   });
 
   it('drops a rollout that another worker has', async () => {

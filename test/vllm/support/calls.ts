@@ -1,7 +1,7 @@
 /** A stored trajectory as the calls of its model: what was asked, what was answered, and the tokens of both. */
 import type { Api } from '../../../src/protocol/api.ts';
 import type { Json, JsonObject } from '../../../src/common/json.ts';
-import { toChatMessages, toChatTools, type ChatMessage, type ChatTool } from '../../../src/model/chat/messages.ts';
+import { toChatMessages, toChatTools, type ChatMessage, type ChatTool } from '../../../src/trace/chat/messages.ts';
 import type { ToolSpec } from '../../../src/rollout/ports.ts';
 import { tokenRecord, type EventData, type EventOf, type Part, type TokenRecord, type TraceEvent } from '../../../src/trace/schema.ts';
 

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { argumentPlace, argumentTask } from '../../../../src/host/open/argument.ts';
 import { batchIcon } from '../../../../src/host/pages/icon.ts';
-import { linkPlace, panelKey, placeFile, placeLink, placeReference, readLink } from '../../../../src/host/pages/placeName.ts';
+import { panelKey, placeFile } from '../../../../src/host/pages/placeName.ts';
+import { EXTENSION_ID, editorUrl, linkPlace, placeLink, placeReference, readLink } from '../../../../src/protocol/editorLink.ts';
 import { candidatesOf } from '../../../../src/client/sourcePaths.ts';
 import type { PagePlace } from '../../../../src/protocol/page.ts';
 import { OUTCOMES } from '../../../../src/trace/outcome.ts';
@@ -16,6 +17,8 @@ test('a link leads back to the place it was made of', () => {
     { page: 'batch', batch: 'b1', filter: 'tool == "find & replace" || task == "ä"' },
     { page: 'trajectory', rollout: 'r1', seq: 12, tab: 'world' },
     { page: 'compare', batch: 'b1', task: 'renew/17 & ä:2@3' },
+    { page: 'compare', batch: 'b1', task: 't', with: 'b2' },
+    { page: 'batches', batch: 'b1', with: 'b2' },
   ];
   for (const place of places) {
     const { path: where, query } = placeLink(place);
@@ -23,8 +26,10 @@ test('a link leads back to the place it was made of', () => {
     assert.ok(link !== undefined);
     assert.equal(link.reference, placeReference(place));
     assert.equal(link.compare === true, place.page === 'compare');
-    const bare: PagePlace = place.page === 'compare' ? place : place.page === 'batch' ? { page: 'batch', batch: place.batch } : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
+    const bare: PagePlace = place.page === 'compare' ? { page: 'compare', batch: place.batch, task: place.task } : place.page === 'batch' || place.page === 'batches' ? { page: 'batch', batch: place.batch } : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
     assert.deepEqual(linkPlace(bare, link), place);
+    const url = new URL(editorUrl(place));
+    assert.deepEqual([url.protocol, url.host, readLink(url.pathname, url.search.slice(1))], ['vscode:', EXTENSION_ID, link]);
   }
   assert.equal(readLink('/open', ''), undefined);
   assert.equal(readLink('/else', 'ref=b1'), undefined);

@@ -1,0 +1,70 @@
+/** Attempts beside each other: the ways to the compare page from the tree, from the palette and from the menu of the grid. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { trial } from '../support/tauTrial.ts';
+import { answerFile } from './support/fileDialog.ts';
+import { emptyFolder } from './support/sample.ts';
+import { Story } from './support/story.ts';
+
+const calls = (days: number) => [
+  { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' }, { name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` },
+];
+const RECORDING = [
+  ...[7, 14, 21].map((days, number) => trial('renew', number, number > 0 ? 1 : 0, calls(days))),
+  ...[1, 2].map((days, number) => trial('extend', number, 0, calls(days))),
+];
+
+describe('attempts beside each other', { timeout: 300_000 }, () => {
+  const folder = emptyFolder();
+  const story = new Story('compare', folder);
+  const heads = (): Locator => story.code.workbench.webview().locator('.compare-head');
+
+  /** The compare page of a task is in front, with so many attempts. */
+  async function compared(task: string, attempts: number): Promise<void> {
+    await story.code.workbench.tab(`Attempts at ${task}`).waitFor();
+    await heads().nth(attempts - 1).waitFor({ timeout: 60_000 });
+    assert.equal(await heads().count(), attempts);
+  }
+
+  story.step('from the palette, which asks for the batch and the task', async () => {
+    const { workbench } = story.code;
+    const file = path.join(folder, 'attempts.json');
+    writeFileSync(file, JSON.stringify(RECORDING));
+    await workbench.command('Rollout: Import…');
+    await answerFile(workbench, /[\\/]$/, file);
+    await story.batch.shown();
+    await workbench.command('View: Close All Editors'); // else the page tells which batch
+    await workbench.command('Rollout: Compare Attempts…');
+    await workbench.pick(/attempts/);
+    await workbench.pick(/renew/);
+    await compared('renew', 3);
+  });
+
+  story.step('from the menu of a task in the tree', async () => {
+    const { workbench } = story.code;
+    await workbench.openView('Rollout');
+    await workbench.treeItem(/attempts/).click();
+    await workbench.page.keyboard.press('ArrowRight');
+    await workbench.treeItem(/^Task extend/).click({ button: 'right' });
+    await workbench.menuItem('Compare Attempts…').click();
+    await compared('extend', 2);
+  });
+
+  story.step('from the menu of an attempt in the grid', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Open Batch…');
+    await workbench.pick(/attempts/);
+    await story.batch.shown();
+    await story.batch.grid.focus();
+    await workbench.page.keyboard.press('Control+Home');
+    await workbench.webview().getByRole('gridcell', { selected: true }).first().waitFor();
+    await workbench.page.keyboard.press('Shift+F10');
+    for (const title of ['Open Trajectory…', 'Debug', 'Fork…', 'Copy Reference']) await workbench.menuItem(title).waitFor();
+    await workbench.menuItem('Compare Attempts…').click();
+    await compared('renew', 3);
+    assert.deepEqual(story.code.consoleErrors(), []);
+  });
+});
