@@ -49,8 +49,10 @@ export interface Pages {
   readonly active: Observable<PagePlace | undefined>;
 }
 
+/** What is no matter of one page alone. */
+export type HostAction = Exclude<PageAction, { do: 'breakpoint' }>;
 /** Does what a page asks for, and what commands ask for alike. */
-export type DoAction = (action: PageAction) => Promise<void>;
+export type DoAction = (action: HostAction) => Promise<void>;
 
 export interface Services {
   readonly context: vscode.ExtensionContext;
@@ -63,3 +65,6 @@ export interface Services {
 
 /** Registers a command with the product's error handling: every failure is shown once, with what to do next. */
 export type RegisterCommand = (id: string, run: (...args: unknown[]) => Promise<unknown>) => vscode.Disposable;
+
+/** What the commands of a group do, by their ids. */
+export type CommandGroup<Id extends string> = Readonly<Record<Id, (...args: unknown[]) => Promise<unknown>>>;

@@ -34,6 +34,7 @@ const BASE64_CHARS_PER_BYTE = 4 / 3;
 
 /** Throws `not_found` when there is no such batch or rollout. */
 export async function gatherOffline(api: Api, { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions): Promise<Gathered> {
+  if (place.page === 'batches' || (place.page === 'compare' && place.with !== undefined)) throw new StudioError('unsupported', 'Two batches side by side are not saved as a file.', { mend: 'Save each of them, or use rollout compare --json.' });
   if (place.page === 'compare') return gatherCompare(api, place, limit, signal);
   return place.page === 'batch' ? gatherBatch(api, place, trajectories, limit, signal) : gatherTrajectory(api, place, limit, signal);
 }

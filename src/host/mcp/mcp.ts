@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import * as vscode from 'vscode';
 import { entryUrl } from '../../common/entries.ts';
 import { PRODUCT } from '../../common/product.ts';
-import { MCP_PROVIDER } from '../contributions.ts';
+import { MCP_PROVIDER } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { chosenStore } from '../window/settings.ts';

@@ -2,7 +2,8 @@
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
-import type { RegisterCommand, Services } from '../services.ts';
+import { findFiles } from '../files/findFiles.ts';
+import type { CommandGroup, Services } from '../services.ts';
 import { fill, nameProblem, templateSet, type Filled, type TemplateFile, type TemplateKind } from './template.ts';
 
 const ASKED: Readonly<Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>> = {
@@ -11,12 +12,12 @@ const ASKED: Readonly<Record<TemplateKind, { readonly title: string; readonly pr
   batch: { title: 'New Batch', prompt: 'Name of the batch', example: 'my-batch' },
 };
 
-export function registerTemplates(services: Services, register: RegisterCommand): vscode.Disposable {
-  return vscode.Disposable.from(
-    register('rollout.newAgent', () => create(services, 'agent')),
-    register('rollout.newTool', () => create(services, 'tool')),
-    register('rollout.newBatch', () => create(services, 'batch')),
-  );
+export function templateCommands(services: Services): CommandGroup<'rollout.newAgent' | 'rollout.newTool' | 'rollout.newBatch'> {
+  return {
+    'rollout.newAgent': () => create(services, 'agent'),
+    'rollout.newTool': () => create(services, 'tool'),
+    'rollout.newBatch': () => create(services, 'batch'),
+  };
 }
 
 async function create(services: Services, kind: TemplateKind): Promise<void> {
@@ -77,7 +78,7 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
 
 /** How the batch file names its agent; of several somebody chooses. */
 async function chosenAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<string | undefined> {
-  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, '**/*.agent.{yaml,yml,json}'), '**/node_modules/**', 200);
+  const found = await findFiles([folder], 'agent', 200);
   const from = vscode.Uri.joinPath(batch, '..').path;
   const items = found.sort((a, b) => (a.path < b.path ? -1 : 1)).map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), path: relative(from, uri.path) }));
   if (items.length === 0) return '../agents/my-agent.agent.yaml';

@@ -1,8 +1,7 @@
 /** Commands with the product's error handling: every failure is shown once, with what to do next. */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { problemsOf } from '../server/cliFailure.ts';
-import type { RegisterCommand } from '../services.ts';
+import type { CommandGroup, RegisterCommand } from '../services.ts';
 import type { Log } from './log.ts';
 import type { FileProblems } from './problems.ts';
 
@@ -18,12 +17,18 @@ export function commandRegistrar(log: Log, problems: FileProblems): RegisterComm
   });
 }
 
+/** Registers commands whose code is read when the first of them is called: at activation they cost their names only. */
+export function registerGroup<Id extends string>(register: RegisterCommand, ids: readonly Id[], load: () => Promise<CommandGroup<Id>>): vscode.Disposable {
+  return vscode.Disposable.from(...ids.map((id) => register(id, async (...args) => (await load())[id](...args))));
+}
+
 async function tellFailure(id: string, error: unknown, log: Log, problems: FileProblems): Promise<void> {
   if (StudioError.is(error, 'cancelled') || error instanceof vscode.CancellationError) {
     log.channel.debug(`${id} was cancelled`);
     return;
   }
   log.channel.error(error instanceof Error ? error : String(error), id);
+  const { problemsOf } = await import('../server/cliFailure.ts');
   const wrong = problemsOf(error);
   if (wrong.length > 0) {
     problems.show(wrong);
