@@ -15,6 +15,8 @@ export class DebuggedRollout {
   pending: ForkEdit[] = [];
   /** Ends the run through the record that is under way. */
   running: AbortController | undefined;
+  /** Whether the client hears nothing of it yet. */
+  quiet = false;
   /** The head as the client was last told. */
   told: Head | undefined;
   #cursor: RolloutCursor | undefined;

@@ -202,11 +202,19 @@ export class DebugSession {
     if (made.differs.length > 0) this.onOutput.fire({ text: `${differsText(made.differs)}\n`, category: 'important' });
     rollout.pending = [];
     const fork = await this.#need().firstTask(made.batch, 1, this.#over.signal);
+    // Its threads leave with it, and with them where they had stopped.
+    const thread = this.#threadOf(rollout);
+    this.onContinued.fire({ thread });
+    this.onThread.fire({ reason: 'exited', thread });
     await this.#remove(rollout);
-    const added = await this.#add(fork, true, this.#over.signal);
+    const added = await this.#add(fork, true, this.#over.signal, true);
     await this.#held(added, this.#over.signal);
     await this.tellBreakpoints();
-    this.#look(added, undefined);
+    // A client that hears of the stop before the answer takes it for one of before.
+    setImmediate(() => {
+      added.quiet = false;
+      this.#look(added, undefined);
+    });
     return made;
   }
 
@@ -235,7 +243,7 @@ export class DebugSession {
   #look(rollout: DebuggedRollout, reason: StopReason | undefined): void {
     const { debuggee, told } = rollout;
     const { head } = debuggee;
-    if (!this.#configured) return;
+    if (!this.#configured || rollout.quiet) return;
     if (head !== undefined && told?.place.at === head.place.at && told.reason === head.reason) return;
     rollout.told = head;
     if (head === undefined) {
@@ -298,9 +306,10 @@ export class DebugSession {
 
   // ---- rollouts and threads
 
-  async #add(id: string, following: boolean, signal: AbortSignal): Promise<DebuggedRollout> {
+  async #add(id: string, following: boolean, signal: AbortSignal, quiet = false): Promise<DebuggedRollout> {
     const rollout = await this.#need().open(id, following, (error) => this.#tell(error), signal);
     const { debuggee } = rollout;
+    rollout.quiet = quiet;
     this.#rollouts.set(id, rollout);
     let known = agentsOf(rollout).length;
     this.#listening.set(id, debuggee.onChange(() => {
