@@ -76,7 +76,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
     const form = page.getByRole('region', { name: 'Edit: Arguments' });
     await form.getByText('this rollout then stays out of statistics').waitFor();
     assert.equal(await form.locator('.button.is-primary').count(), 1);
-    const days = form.locator('vscode-text-field[aria-label="days"] input');
+    const days = form.getByRole('textbox', { name: 'days' });
     await days.fill('seven');
     await page.keyboard.press('Enter');
     await form.getByRole('alert').filter({ hasText: 'no JSON: days' }).waitFor();
@@ -89,12 +89,12 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
   it('stays as it is while one looks elsewhere, and is discarded with Escape', () => open('held', async (page) => {
     await page.getByRole('button', { name: 'Edit arguments' }).first().click();
     const form = page.getByRole('region', { name: 'Edit: Arguments' });
-    await form.locator('vscode-text-field[aria-label="days"] input').fill('9');
+    await form.getByRole('textbox', { name: 'days' }).fill('9');
     await row(page, 'find_member').click();
     await form.waitFor({ state: 'detached' });
     await row(page, 'renew_loan').last().click();
-    await page.waitForFunction(`document.querySelector('.edit-form vscode-text-field[aria-label="days"]')?.value === '9'`);
-    await form.locator('vscode-text-field[aria-label="days"] input').focus();
+    await page.waitForFunction(`[...document.querySelectorAll('.edit-form vscode-text-field')].some((field) => field.value === '9')`);
+    await form.getByRole('textbox', { name: 'days' }).focus();
     await page.keyboard.press('Escape');
     await form.waitFor({ state: 'detached' });
     await page.getByRole('region', { name: 'Arguments' }).waitFor();
@@ -103,7 +103,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
   it('what has happened is edited as a fork of so many attempts', () => open('edit-as-fork', async (page) => {
     const form = page.getByRole('region', { name: 'Edit: Arguments' });
     await form.getByText('an edit makes a fork').waitFor();
-    assert.equal(await form.locator('vscode-text-field[aria-label="Attempts of the fork"] input').inputValue(), '4');
+    assert.equal(await form.getByRole('textbox', { name: 'Attempts of the fork' }).inputValue(), '4');
     await form.getByRole('button', { name: 'Apply and fork' }).click();
     await form.waitFor({ state: 'detached' });
   }));

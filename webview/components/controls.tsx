@@ -41,8 +41,16 @@ export interface TextFieldProps {
 }
 
 export function TextField({ value, label, placeholder, icon, invalid = false, onInput, onEnter, onEscape, inputRef }: TextFieldProps) {
+  const own = useRef<HTMLElement>(null);
+  const element = inputRef ?? own;
+  // Once it is in the page, the toolkit's field names itself after its content, whatever name it was given.
+  useEffect(() => {
+    const name = (): void => element.current?.setAttribute('aria-label', label);
+    name();
+    if (element.current?.matches(':defined') === false) void customElements.whenDefined('vscode-text-field').then(name);
+  }, [label]);
   return h('vscode-text-field', {
-    'class': `text-field${invalid ? ' is-invalid' : ''}`, value, 'placeholder': placeholder ?? '', 'aria-label': label, 'aria-invalid': invalid, 'ref': inputRef,
+    'class': `text-field${invalid ? ' is-invalid' : ''}`, value, 'placeholder': placeholder ?? '', 'aria-label': label, 'aria-invalid': invalid, 'ref': element,
     'onInput': (event: InputEvent) => onInput((event.currentTarget as HTMLInputElement).value),
     'onKeyDown': (event: KeyboardEvent) => {
       if (event.key === 'Enter') onEnter?.(event.shiftKey);
