@@ -204,7 +204,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.deepEqual([after1.calls, after1.report.passed], [2, 2]);
     for (const all of after1.events) {
       // Those that were open at the cut are closed as such, then asked again.
-      const lost = ofKind(all, 'tool.end').filter((end) => end.data.error?.class === 'infrastructure');
+      const lost = ofKind(all, 'tool.end').filter((end) => end.data.status === 'cut');
       assert.deepEqual(new Set(lost.map((end) => nameOf(end.span))), new Set(['{"text":"2"}', `{"text":"${open}"}`]));
       const last = ofKind(all, 'model.start').at(-1)!;
       const responses = ofKind(all, 'message').filter((message) => message.data.role === 'tool' && last.data.context.some(([from, to]) => message.data.m >= from && message.data.m <= to));
