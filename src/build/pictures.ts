@@ -1,9 +1,9 @@
 /**
  * `npm run pictures`: the README's pictures, taken from the running product: the demo's own output as SVG, both pages
- * in the four themes as PNG.
+ * in the four themes as PNG, and the debugger and the calls of a tool in VS Code (which needs `npm run package` before).
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -43,8 +43,20 @@ try {
   write('run', `$ rollout run batches/desk.batch.yaml\n${report}\n\n$ rollout show last\n${cli(['show', 'last'])}`);
   write('show', `$ rollout show last/renew-one/1\n${cli(['show', 'last/renew-one/1'])}`);
   await pages();
+  windows();
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+}
+
+/** What the tests in VS Code see on their way. */
+function windows(): void {
+  for (const [test, seen, name] of [['debug', 'debug-held', 'debug'], ['toolCalls', 'tools-peek', 'tools']] as const) {
+    const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', '--test', path.join(root, `test/e2e/${test}.test.ts`)], {
+      cwd: root, stdio: 'inherit', env: { ...process.env, ROLLOUT_VSIX: path.join(root, 'dist/rollout-studio.vsix'), ROLLOUT_PICTURES: folder },
+    });
+    if (done.status !== 0) throw new Error(`test/e2e/${test}.test.ts failed: it takes the picture ${name}.`);
+    copyFileSync(path.join(folder, `${seen}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
+  }
 }
 
 /** The batch, and an attempt of it that failed. */

@@ -7,7 +7,7 @@ import { Story } from './support/story.ts';
 const TOOL = 'renew_loan';
 
 describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
-  const story = new Story('debug', sampleFolder('latency_ms=50&slots=16'));
+  const story = new Story('debug', sampleFolder('latency_ms=50&slots=16'), { viewport: { width: 1600, height: 1000 } });
   const debug = new Debugging(() => story.code);
   const setLoan = async (value: string): Promise<void> => {
     await debug.variable(/loan_id/).dblclick();
@@ -28,6 +28,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await workbench.atLine(16).waitFor();
     await debug.variable(/loan_id.*L-3001/).waitFor();
     await workbench.webview().getByRole('treeitem', { name: new RegExp(TOOL), selected: true }).waitFor();
+    await story.picture('debug-held');
   });
 
   story.step('an argument is edited, and the verifier has its say', async () => {

@@ -7,7 +7,7 @@ import { Story } from './support/story.ts';
 const TOOL = 'renew_loan';
 
 describe('stepping into the code of a live tool call', { timeout: 400_000 }, () => {
-  const story = new Story('debug-code', sampleFolder('latency_ms=50&slots=16'));
+  const story = new Story('debug-code', sampleFolder('latency_ms=50&slots=16'), { viewport: { width: 1600, height: 1000 } });
   const debug = new Debugging(() => story.code);
 
   story.step('a conditional breakpoint stops a live rollout at a call', async () => {
@@ -25,6 +25,7 @@ describe('stepping into the code of a live tool call', { timeout: 400_000 }, () 
     await workbench.atLine(20).waitFor({ timeout: 60_000 });
     await debug.frame('run').waitFor();
     await debug.variable(/^args/).waitFor();
+    await story.picture('debug-code');
   });
 
   story.step('it is stepped in the code', async () => {

@@ -1,6 +1,6 @@
 /** Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test saved from it. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
 import { Bench } from '../support/cli.ts';
@@ -9,8 +9,6 @@ import { Story } from './support/story.ts';
 
 const TOOL = 'renew_loan';
 const PATIENCE_MS = 90_000;
-/** Where pictures are left for people to look at, when they are wanted. */
-const PICTURES = process.env['ROLLOUT_PICTURES'];
 
 interface Figures {
   readonly tools: readonly { readonly tool: string; readonly calls: number; readonly byClass: { readonly unknown_tool?: number } }[];
@@ -32,11 +30,6 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     assert.ok(found, `the batch called ${tool}`);
     return found;
   };
-  const picture = async (name: string): Promise<void> => {
-    if (PICTURES === undefined) return;
-    mkdirSync(PICTURES, { recursive: true });
-    await story.code.workbench.picture(path.join(PICTURES, `${name}.png`));
-  };
   const peek = (): ReturnType<typeof story.code.page.locator> => story.code.page.locator('.peekview-widget');
 
   story.step('a batch that was run outside shows over each tool how its calls went', async () => {
@@ -47,7 +40,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     const { calls } = figuresOf(TOOL);
     await workbench.codeLens(new RegExp(`^${calls.toLocaleString('en')} calls? · .*p50 .*, p95 .* · in .* of passed`)).waitFor({ timeout: PATIENCE_MS });
     await workbench.codeLens(/desk, .*(now|ago)/).waitFor();
-    await picture('lenses');
+    await story.picture('tools-lenses');
   });
 
   story.step('lines that threw are marked', async () => {
@@ -61,7 +54,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.atLine(line).waitFor();
     const mark = page.locator('.glyph-margin-widgets .cgmr[class*="ced-"]').first();
     await mark.waitFor({ timeout: PATIENCE_MS });
-    await picture('marks');
+    await story.picture('tools-marks');
   });
 
   story.step('over the module of the world stand the figures of all its tools', async () => {
@@ -78,7 +71,6 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await page.locator('.view-line').getByText(TOOL).first().hover();
     const hover = page.locator('.monaco-hover').filter({ hasText: 'Show calls' });
     await hover.getByText(/loan_id/).first().waitFor({ timeout: PATIENCE_MS });
-    await page.screenshot(PICTURES === undefined ? {} : { path: path.join(PICTURES, 'hover.png') });
     await page.keyboard.press('Escape');
   });
 
@@ -89,7 +81,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     const rows = peek().locator('.ref-tree .monaco-list-row');
     await rows.filter({ hasText: /^(passed|failed).*loan_id/ }).first().click();
     await peek().locator('.preview .view-line').getByText('arguments').first().waitFor();
-    await picture('peek');
+    await story.picture('tools-peek');
     await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
     await story.trajectory.selected.filter({ hasText: TOOL }).waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Escape');
@@ -103,7 +95,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.codeLens(/^\s*Run$/).click();
     await workbench.codeLens(/^\s*Same as recorded · .*recorded/).waitFor({ timeout: PATIENCE_MS });
     await story.code.page.locator('.tab').filter({ hasText: `${TOOL}: recorded ↔ now` }).waitFor();
-    await picture('rerun');
+    await story.picture('tools-rerun');
   });
 
   story.step('other arguments are checked by the tool’s schema, and fail where its code says so', async () => {
@@ -117,7 +109,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await page.locator('.squiggly-warning').first().waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Control+Enter');
     await workbench.codeLens(/invalid_arguments/).waitFor({ timeout: PATIENCE_MS });
-    await picture('rerun-failed');
+    await story.picture('tools-rerun-failed');
   });
 
   story.step('a test is saved from the recorded call, and passes', async () => {
@@ -131,7 +123,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     const file = path.join(folder, 'tests', `${TOOL}.test.ts`);
     assert.ok(existsSync(file));
     assert.match(readFileSync(file, 'utf8'), /from '\.\.\/worlds\/library\.ts'/);
-    await picture('test');
+    await story.picture('tools-test');
     const told = await cli<{ passed: boolean; output: string }>('test', file);
     assert.ok(told.passed, told.output);
     await workbench.toastButton(/Saved/, 'Run Test');

@@ -1,5 +1,6 @@
 /** The sample workspace on disk, and what is stored of its batches, for tests that begin where it is there already. */
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { connect } from '../../../src/client/connect.ts';
@@ -15,10 +16,11 @@ export function emptyFolder(): string {
   return mkdtempSync(path.join(os.tmpdir(), 'rollout-e2e-'));
 }
 
-/** A folder with the sample. `pace`: settings of its demo model; without, what the sample has. */
+/** A folder with the sample, as `rollout init` makes it. `pace`: settings of its demo model; without, what the sample has. */
 export function sampleFolder(pace?: string): string {
   const folder = emptyFolder();
-  cpSync(path.join(root, 'media', 'sample'), folder, { recursive: true });
+  const { status, stderr } = spawnSync(process.execPath, [path.join(root, 'dist/cli.mjs'), 'init', folder], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
   if (pace !== undefined) {
     const agent = path.join(folder, 'agents', 'desk.agent.yaml');
     writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, `endpoint: 'demo:?${pace}'`));

@@ -1,9 +1,13 @@
 /** A story in a VS Code of its own: what stands before its first step and after its last. */
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { after, before } from 'node:test';
 import { BatchPage, TrajectoryPage } from './rolloutPages.ts';
 import { Steps } from './steps.ts';
 import { VsCode, type VsCodeOptions } from './vscode.ts';
+
+/** Where pictures are left for people to look at, when they are wanted (`npm run pictures` does). */
+const PICTURES = process.env['ROLLOUT_PICTURES'];
 
 export class Story extends Steps {
   readonly folder: string;
@@ -35,5 +39,11 @@ export class Story extends Steps {
   /** The trajectory page, once it is in front. */
   get trajectory(): TrajectoryPage {
     return new TrajectoryPage(this.code.workbench);
+  }
+
+  async picture(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await this.code.workbench.picture(path.join(PICTURES, `${name}.png`));
   }
 }
