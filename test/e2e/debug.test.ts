@@ -9,12 +9,7 @@ const TOOL = 'renew_loan';
 describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
   const story = new Story('debug', sampleFolder('latency_ms=50&slots=16'), { viewport: { width: 1600, height: 1000 } });
   const debug = new Debugging(() => story.code);
-  const setLoan = async (value: string): Promise<void> => {
-    await debug.variable(/loan_id/).dblclick();
-    await story.code.page.locator('.debug-variables input').fill(value);
-    await story.code.page.keyboard.press('Enter');
-    await debug.variable(new RegExp(`loan_id.*${value}`)).waitFor();
-  };
+  const setLoan = (value: string): Promise<void> => debug.setVariable(/loan_id/, value, new RegExp(`loan_id.*${value}`));
 
   story.step('a conditional breakpoint is set on a tool', () => debug.breakAt('loans.ts', 16, 'tool.arguments.loan_id == "L-3001"'));
 

@@ -119,7 +119,7 @@ function useTelling(host: Host, view: BatchView): void {
     if (name !== undefined) host.at({ page: 'batch', batch: data.batch, ...(filter === '' ? {} : { filter }) }, name);
   }, [host, data, name, filter]);
   const told = useRef<number | undefined>(undefined);
-  const done = view.attempts - counts.queued - counts.running - counts.held;
+  const { done } = view;
   useEffect(() => {
     if (data.loading === 'loading') return;
     if (told.current !== undefined && told.current !== done) announce(`${count(done)} of ${count(view.attempts)} attempts done, ${count(counts.passed)} passed, ${count(counts.failed)} failed`);

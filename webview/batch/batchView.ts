@@ -288,6 +288,12 @@ export class BatchView {
     }, wait);
   }
 
+  /** Attempts that are over, as far as they are known: none before the first rows were counted. */
+  get done(): number {
+    const { passed, failed, truncated, infrastructure, cancelled, unscored } = this.counts;
+    return passed + failed + truncated + infrastructure + cancelled + unscored;
+  }
+
   #count(now: number): void {
     const { data } = this;
     this.#seen = data.version;

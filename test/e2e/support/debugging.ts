@@ -1,5 +1,6 @@
 /** VS Code's debug views as a person uses them. */
 import type { Locator, Page } from 'playwright-core';
+import { until } from './poll.ts';
 import type { Workbench } from './workbench.ts';
 
 export type DebugMove = 'continue' | 'step-over' | 'step-into' | 'step-out' | 'step-back';
@@ -29,6 +30,22 @@ export class Debugging {
 
   async move(move: DebugMove): Promise<void> {
     await this.#page.locator(`.debug-toolbar .codicon-debug-${move}`).click();
+  }
+
+  /** Types a value over a variable's. The view is drawn anew when the editor asks for values again: then the field is gone, and opened once more. */
+  async setVariable(name: RegExp, value: string, shown: RegExp): Promise<void> {
+    const field = this.#page.locator('.debug-variables input').filter({ visible: true });
+    await until(async () => {
+      try {
+        await this.variable(name).dblclick({ timeout: 2_000 });
+        await field.fill(value, { timeout: 2_000 });
+        await field.press('Enter', { timeout: 2_000 });
+        await this.variable(shown).waitFor({ timeout: 5_000 });
+        return true;
+      } catch {
+        return false;
+      }
+    }, 60_000, `${value} in the variables`);
   }
 
   /** Sets a breakpoint with a condition on a line of a file. */

@@ -26,7 +26,7 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
   if (row === undefined) return <header class="batch-head"><h1>{view.data.batch}</h1></header>;
   const { counts, figures } = view;
   const flow = figures?.flow;
-  const done = view.attempts - counts.queued - counts.running - counts.held;
+  const { done } = view;
   const running = row.state === 'running' || row.state === 'open';
   const left = running && flow !== undefined ? timeLeft(view.attempts - done, flow.perHour) : undefined;
   return (
