@@ -68,7 +68,7 @@ async function pages(): Promise<void> {
   try {
     await shoot(browser, 'batch', 'last', () => Promise.resolve());
     await shoot(browser, 'trajectory', failedAttempt(), async (page) => {
-      await page.getByRole('listbox', { name: 'Steps' }).waitFor();
+      await page.getByRole('tree', { name: 'Steps' }).waitFor();
       await page.keyboard.press('e'); // the first error
     });
   } finally {

@@ -28,7 +28,8 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
   if (end?.touched === true) parts.push(<span key="touched" class="mark" title="Edited while it ran: left out of statistics">touched</span>);
   if (fork !== undefined) parts.push(<span key="fork"><span class="dim">fork of</span> <ActionLink label={fork.rollout} onClick={() => session.act({ do: 'open', place: { page: 'trajectory', rollout: fork.rollout, seq: fork.seq } })} /></span>);
   if (!model.timed) parts.push(<span key="times" class="mark" title="Imported from a source without times: the axis shows order">no times</span>);
-  // Room for what most have to say once all is read, so that nothing moves then.
+  if (parts.length === 0 && end !== undefined) parts.push(<span key="unscored"><Glyph outcome="unscored" /> <span class="dim">ended without a score</span></span>);
+  // What has ended has something to say once all is read: its room is kept, so that nothing moves then.
   if (parts.length === 0 && data.loading === 'loading' && data.info?.row.state === 'ended') return <div class="verdict">{'\u00a0'}</div>;
   return parts.length === 0 ? null : <div class="verdict">{parts}</div>;
 }
