@@ -70,26 +70,32 @@ export class BreakpointSet {
     if (breakpoint.side !== gate.side) return false;
     if (breakpoint.kind !== undefined && breakpoint.kind !== gate.kind) return false;
     if (breakpoint.tool !== undefined && (gate.kind !== 'tool' || breakpoint.tool !== gate.name)) return false;
-    if (when !== undefined && !when.matches(environment()).matched) return false;
+    if (when !== undefined && (isOfOther(when, gate) || !when.matches(environment()).matched)) return false;
     const hits = (this.#hits.get(breakpoint.id) ?? 0) + 1;
     this.#hits.set(breakpoint.id, hits);
     return hits >= (breakpoint.hits ?? 1);
   }
 }
 
-/** One breakpoint is that of all rollouts of a worker. */
-const compiledOnce = new WeakMap<Breakpoint, Compiled>();
+/** Whether the condition is about a tool call and this is none: so it is at half of all gates, and nothing need be made to see it. */
+function isOfOther(when: Query, gate: GateSide): boolean {
+  return gate.kind !== 'tool' && when.needs.includes('tool');
+}
+
+/** What a breakpoint says is the same for all rollouts of a worker, each of which is told of it in a message of its own. */
+const compiledTexts = new Map<string, Pick<Compiled, 'when' | 'pieces'>>();
+const MOST_TEXTS = 200;
 
 function compile(breakpoint: Breakpoint): Compiled {
-  const known = compiledOnce.get(breakpoint);
-  if (known !== undefined) return known;
-  const compiled = {
-    breakpoint,
-    when: breakpoint.when === undefined ? undefined : compileCondition(breakpoint.when),
-    pieces: breakpoint.log === undefined ? undefined : piecesOf(breakpoint.log),
-  };
-  compiledOnce.set(breakpoint, compiled);
-  return compiled;
+  const { when, log } = breakpoint;
+  const text = JSON.stringify([when, log]);
+  let known = compiledTexts.get(text);
+  if (known === undefined) {
+    known = { when: when === undefined ? undefined : compileCondition(when), pieces: log === undefined ? undefined : piecesOf(log) };
+    if (compiledTexts.size >= MOST_TEXTS) compiledTexts.clear();
+    compiledTexts.set(text, known);
+  }
+  return { breakpoint, ...known };
 }
 
 /** A log point's text: `{expression}` is evaluated, `{{` and `}}` are braces. */

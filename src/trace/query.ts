@@ -25,6 +25,8 @@ export interface Query {
   readonly explain: string;
   /** Of plain text: what is looked for. */
   readonly words?: readonly string[];
+  /** The records without which it matches nothing. */
+  readonly needs: readonly ('tool' | 'message')[];
   matches(environment: QueryEnvironment): Match;
 }
 
@@ -82,6 +84,7 @@ function celQuery(text: string, program: CelProgram): Query {
     kind: 'cel',
     text,
     explain: `events of which \`${text.trim()}\` is true`,
+    needs: program.needs.map(({ record }) => record),
     matches: (environment) => {
       for (const { record, field } of program.needs) {
         if (isEmpty(environment[record])) return { matched: false, why: `there is no "${field}" here` };
@@ -106,6 +109,7 @@ function textQuery(text: string, words: readonly string[]): Query {
     text,
     words,
     explain: words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
+    needs: [],
     matches: (environment) => (test(environment.everything) ? MATCH : NO_MATCH),
   };
 }

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { PagePlace } from '../../protocol/page.ts';
+import { findFiles, type StudioFileKind } from '../files/findFiles.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
@@ -12,6 +13,8 @@ import type { Services } from '../services.ts';
 /** Continuations that are offered. */
 const OFFERED = 4;
 const MOST = 1_000;
+/** Files that are offered. */
+const MOST_FILES = 200;
 
 const planned = z.object({ differs: z.array(z.string()), notes: z.array(z.string()) });
 const launched = z.object({ batch: z.string() });
@@ -60,9 +63,9 @@ async function chosenRuns({ server }: Services, rollout: string, folder: vscode.
     { label: 'As it ran', description: `${submission.agent.name}, ${submission.agent.model.name}`, runs: () => Promise.resolve([]) },
     { label: 'Files as they are now', description: submission.file, runs: () => Promise.resolve(['--batch', vscode.Uri.joinPath(folder, submission.file).fsPath]) },
     { label: 'Another model…', description: `instead of ${submission.agent.model.name}`, runs: () => asked('Name of the model', submission.agent.model.name, '--model') },
-    { label: 'Another agent…', runs: () => picked('**/*.agent.{yaml,yml,json}', 'Which agent goes on?', '--agent') },
+    { label: 'Another agent…', runs: () => picked('agent') },
   ];
-  items.push({ label: 'Another batch file…', description: 'its agent, world and scorer', runs: () => picked('**/*.batch.{yaml,yml,json}', 'Which batch file goes on?', '--batch') });
+  items.push({ label: 'Another batch file…', description: 'its agent, world and scorer', runs: () => picked('batch') });
   for (;;) {
     const item = await vscode.window.showQuickPick(items, { title: 'Fork', placeHolder: 'What do the continuations run?', matchOnDescription: true });
     const runs = await item?.runs();
@@ -91,12 +94,12 @@ async function asked(prompt: string, value: string, option: string): Promise<Run
   return typed === undefined || typed === '' ? undefined : [option, typed];
 }
 
-async function picked(pattern: string, placeHolder: string, option: string): Promise<Runs | undefined> {
-  const found = await vscode.workspace.findFiles(pattern, '**/node_modules/**', 200);
-  if (found.length === 0) throw new StudioError('not_found', `There is no file ${pattern} in this workspace.`);
+async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
+  const found = await findFiles((vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), kind, MOST_FILES);
+  if (found.length === 0) throw new StudioError('not_found', `There is no ${kind} file in this workspace.`, { mend: `Make one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}.` });
   const items = found.sort((a, b) => (a.path < b.path ? -1 : 1)).map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
-  const chosen = await vscode.window.showQuickPick(items, { title: 'Fork', placeHolder });
-  return chosen === undefined ? undefined : [option, chosen.uri.fsPath];
+  const chosen = await vscode.window.showQuickPick(items, { title: 'Fork', placeHolder: kind === 'agent' ? 'Which agent goes on?' : 'Which batch file goes on?' });
+  return chosen === undefined ? undefined : [`--${kind}`, chosen.uri.fsPath];
 }
 
 /** The point of a fork from a place, as a reference: before the model call there, or at the start of the tool call there, which is then made again. */

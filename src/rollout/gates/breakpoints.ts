@@ -43,19 +43,58 @@ export class Breakpoints {
   }
 
   #environment(side: Side, subject: Subject): QueryEnvironment {
-    const { end } = subject;
-    const after = side === 'after' && end !== undefined;
-    const event = after
-      ? { seq: end.seq, kind: END[subject.kind], data: end.data, agent: subject.agent, span: subject.span }
-      : { seq: subject.span, kind: START[subject.kind], data: subject.start, agent: subject.agent };
-    const gate: Gate = {
-      side, event, step: subject.step, agent: subject.agent, task: this.#surroundings.task, attempt: this.#surroundings.attempt,
-      usage: this.#surroundings.usage(),
-      ...(isTool(subject) ? { tool: toolOf(subject, this.#surroundings.repeats(subject.span)) } : {}),
-      ...(end?.message === undefined ? {} : { message: { ...messageOf(end.message) } }),
-      ...(subject.changes === undefined ? {} : { changes: subject.changes }),
-    };
-    return gateEnvironment(gate);
+    return gateEnvironment(new SubjectGate(side, subject, this.#surroundings));
+  }
+}
+
+/** What of it costs something is worked out when an expression asks for it: every call of a batch may come by here. */
+class SubjectGate implements Gate {
+  readonly side: Side;
+  readonly #subject: Subject;
+  readonly #surroundings: Surroundings;
+
+  constructor(side: Side, subject: Subject, surroundings: Surroundings) {
+    this.side = side;
+    this.#subject = subject;
+    this.#surroundings = surroundings;
+  }
+
+  get event(): Gate['event'] {
+    const { kind, span, start, agent, end } = this.#subject;
+    return this.side === 'after' && end !== undefined ? { seq: end.seq, kind: END[kind], data: end.data, agent, span } : { seq: span, kind: START[kind], data: start, agent };
+  }
+
+  get step(): number {
+    return this.#subject.step;
+  }
+
+  get agent(): string {
+    return this.#subject.agent;
+  }
+
+  get task(): TaskRecord {
+    return this.#surroundings.task;
+  }
+
+  get attempt(): number {
+    return this.#surroundings.attempt;
+  }
+
+  get usage(): ReturnType<Surroundings['usage']> {
+    return this.#surroundings.usage();
+  }
+
+  get tool(): Gate['tool'] {
+    return isTool(this.#subject) ? toolOf(this.#subject, this.#surroundings.repeats(this.#subject.span)) : undefined;
+  }
+
+  get message(): Gate['message'] {
+    const message = this.#subject.end?.message;
+    return message === undefined ? undefined : messageOf(message);
+  }
+
+  get changes(): Gate['changes'] {
+    return this.#subject.changes;
   }
 }
 

@@ -63,42 +63,75 @@ export interface Gate {
   readonly agent: string;
   readonly task: TaskRecord;
   readonly attempt: number;
-  readonly tool?: { readonly name: string; readonly arguments: Json; readonly result?: Json | undefined; readonly error?: Json | undefined; readonly ms?: number | undefined; readonly repeats: number };
+  readonly tool?: { readonly name: string; readonly arguments: Json; readonly result?: Json | undefined; readonly error?: Json | undefined; readonly ms?: number | undefined; readonly repeats: number } | undefined;
   /** The message that came of it. */
-  readonly message?: { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] };
+  readonly message?: { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] } | undefined;
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number; readonly cached_tokens?: number | undefined };
-  readonly changes?: readonly Change[];
+  readonly changes?: readonly Change[] | undefined;
   readonly reward?: number | null;
 }
 
 /** The variables at a gate, from values that are not stored yet (keys as the user wrote them). */
 export function gateEnvironment(gate: Gate): QueryEnvironment {
-  const { tool, message } = gate;
-  return {
-    event: gate.event,
-    step: gate.step,
-    agent: gate.agent,
-    attempt: gate.attempt,
-    reward: gate.reward ?? null,
-    status: 'running',
-    everything: [gate.event, tool, message, gate.changes],
-    get task() {
-      return taskValues(gate.task, gate.task.id);
-    },
-    get tool() {
-      if (tool === undefined) return NOTHING;
-      return { name: tool.name, arguments: tool.arguments, result: tool.result ?? null, error: tool.error ?? null, ms: tool.ms ?? null, repeats: tool.repeats };
-    },
-    get message() {
-      return message === undefined ? NOTHING : messageValues(message);
-    },
-    get usage() {
-      return usageValues(gate.usage ?? { input_tokens: 0, output_tokens: 0 });
-    },
-    get world() {
-      return { changes: gate.changes ?? [] };
-    },
-  };
+  return new GateEnvironment(gate);
+}
+
+/** A class, and not a record with getters: one is made at every gate that a condition is asked at, and most look at little of it. */
+class GateEnvironment implements QueryEnvironment {
+  readonly #gate: Gate;
+  readonly status = 'running';
+
+  constructor(gate: Gate) {
+    this.#gate = gate;
+  }
+
+  get event(): Values {
+    return this.#gate.event;
+  }
+
+  get step(): number {
+    return this.#gate.step;
+  }
+
+  get agent(): string {
+    return this.#gate.agent;
+  }
+
+  get attempt(): number {
+    return this.#gate.attempt;
+  }
+
+  get reward(): number | null {
+    return this.#gate.reward ?? null;
+  }
+
+  get everything(): unknown {
+    const { event, tool, message, changes } = this.#gate;
+    return [event, tool, message, changes];
+  }
+
+  get task(): Values {
+    return taskValues(this.#gate.task, this.#gate.task.id);
+  }
+
+  get tool(): Values {
+    const { tool } = this.#gate;
+    if (tool === undefined) return NOTHING;
+    return { name: tool.name, arguments: tool.arguments, result: tool.result ?? null, error: tool.error ?? null, ms: tool.ms ?? null, repeats: tool.repeats };
+  }
+
+  get message(): Values {
+    const { message } = this.#gate;
+    return message === undefined ? NOTHING : messageValues(message);
+  }
+
+  get usage(): Values {
+    return usageValues(this.#gate.usage ?? { input_tokens: 0, output_tokens: 0 });
+  }
+
+  get world(): Values {
+    return { changes: this.#gate.changes ?? [] };
+  }
 }
 
 /** The variables of a rollout as a whole, for filters over a batch: `step` is the number of steps, `usage` all of it. */
