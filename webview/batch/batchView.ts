@@ -15,7 +15,7 @@ import { parseFilter, type FilterPart, type RowTest } from './model/filter.ts';
 import { Matches } from './model/matches.ts';
 import { sameCursor, type Cursor } from './model/move.ts';
 import { TaskBook } from './model/taskBook.ts';
-import { noCounts, outcomeAt, type Counts, type TaskFacts } from './model/taskFacts.ts';
+import { doneOf, noCounts, outcomeAt, type Counts, type TaskFacts } from './model/taskFacts.ts';
 
 /** One attempt of one task: position of the task, number of the attempt. */
 export interface CellAt {
@@ -290,8 +290,7 @@ export class BatchView {
 
   /** Attempts that are over, as far as they are known: none before the first rows were counted. */
   get done(): number {
-    const { passed, failed, truncated, infrastructure, cancelled, unscored } = this.counts;
-    return passed + failed + truncated + infrastructure + cancelled + unscored;
+    return doneOf(this.counts);
   }
 
   #count(now: number): void {

@@ -39,6 +39,11 @@ export function noCounts(): Record<Outcome, number> {
   return { passed: 0, failed: 0, truncated: 0, infrastructure: 0, cancelled: 0, unscored: 0, running: 0, held: 0, queued: 0 };
 }
 
+/** How many are over, whatever became of them. */
+export function doneOf(counts: Counts): number {
+  return counts.passed + counts.failed + counts.truncated + counts.infrastructure + counts.cancelled + counts.unscored;
+}
+
 /** `width`: attempts per task; those without a row are queued. */
 export function taskFacts(task: AttemptRows | undefined, width: number): TaskFacts {
   const counts = noCounts();

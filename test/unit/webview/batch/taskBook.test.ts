@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { tokenLimitOf } from '../../../../webview/batch/figures/tokenLimit.ts';
 import { arrange } from '../../../../webview/batch/model/arrange.ts';
 import { TaskBook } from '../../../../webview/batch/model/taskBook.ts';
-import { noCounts, taskFacts, type AttemptRows } from '../../../../webview/batch/model/taskFacts.ts';
+import { doneOf, noCounts, taskFacts, type AttemptRows } from '../../../../webview/batch/model/taskFacts.ts';
 import { Random } from '../../../support/random.ts';
 import { aRow, failed, passed } from './rows.ts';
 
@@ -31,7 +31,16 @@ suite('the facts of all tasks', () => {
         if (task !== undefined) for (const outcome of Object.keys(sum) as (keyof typeof sum)[]) sum[outcome] += facts.counts[outcome];
       }
       assert.deepEqual(book.counts, sum);
+      assert.equal(doneOf(book.counts), sum.passed + sum.failed);
     }
+  });
+
+  test('before any row came nothing is over', () => {
+    const book = new TaskBook();
+    book.update([], [], 8);
+    assert.equal(doneOf(book.counts), 0);
+    assert.deepEqual(book.of(0).counts, { ...noCounts(), queued: 8 });
+    assert.equal(doneOf({ ...noCounts(), running: 1, held: 1, queued: 1, cancelled: 1, unscored: 1, infrastructure: 1, truncated: 1 }), 4);
   });
 });
 
