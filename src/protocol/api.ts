@@ -6,7 +6,7 @@ import {
   type BatchPage, type BatchRow, type CreateBatch, type Fork, type RolloutPage, type ServerInfo,
 } from './client.ts';
 import { commandReply, type BatchCommand, type CommandReply, type RolloutCommand } from './commands.ts';
-import type { Transport, WireReply } from './transport.ts';
+import type { ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
@@ -24,6 +24,9 @@ const KNOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'usage', 'config', 'not_found', 'conflict', 'gone', 'unauthorized', 'forbidden', 'too_large', 'unsupported',
   'version', 'unavailable', 'storage', 'fenced', 'cancelled', 'internal',
 ]);
+
+/** HTTP: only the part that was asked for. */
+const PARTIAL = 206;
 
 export class Api {
   readonly #transport: Transport;
@@ -129,6 +132,15 @@ export class Api {
     return response.bytes();
   }
 
+  /** A large blob of `size` bytes, at most `atOnce` of them at a time: whoever has little time is never given all of it at once. */
+  async *blobPieces(sha: string, size: number, atOnce: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    for (let start = 0; start < size; start += atOnce) {
+      const reply = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal, { start, end: Math.min(start + atOnce, size) - 1 });
+      yield await reply.bytes();
+      if (reply.status !== PARTIAL) return; // it was the whole
+    }
+  }
+
   async #json<T>(method: string, path: string, schema: z.ZodType<T>, body: unknown, signal: AbortSignal | undefined): Promise<T> {
     const response = await this.#request(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
     const text = await response.text();
@@ -140,8 +152,8 @@ export class Api {
     });
   }
 
-  async #request(method: string, path: string, body: string | Uint8Array | undefined, signal: AbortSignal | undefined): Promise<WireReply> {
-    const reply = await this.#transport.request({ method, path, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) });
+  async #request(method: string, path: string, body: string | Uint8Array | undefined, signal: AbortSignal | undefined, range?: ByteRange): Promise<WireReply> {
+    const reply = await this.#transport.request({ method, path, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }), ...(range === undefined ? {} : { range }) });
     if (reply.status >= 200 && reply.status < 300) return reply;
     throw await failure(reply, `${method} ${path}`);
   }

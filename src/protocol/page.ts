@@ -60,7 +60,7 @@ const bytes = z.instanceof(Uint8Array);
 
 export const pageToHost = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
-  z.object({ type: z.literal('request'), id, method: z.enum(['GET', 'HEAD', 'POST', 'PUT']), path: z.string().regex(/^\/v1\//), body: z.string().optional(), /** The answer as bytes instead of text. */ bytes: z.boolean().optional() }),
+  z.object({ type: z.literal('request'), id, method: z.enum(['GET', 'HEAD', 'POST', 'PUT']), path: z.string().regex(/^\/v1\//), body: z.string().optional(), /** The answer as bytes instead of text. */ bytes: z.boolean().optional(), range: z.object({ start: z.int().min(0), end: z.int().min(0) }).optional() }),
   z.object({ type: z.literal('cancel'), id }),
   z.object({ type: z.literal('socket'), id, what: z.enum(['open', 'close']) }),
   z.object({ type: z.literal('send'), id, text: z.string() }),

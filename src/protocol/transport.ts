@@ -7,12 +7,19 @@ export interface ServerAddress {
   readonly token: string;
 }
 
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface WireRequest {
   readonly method: string;
   /** From `/v1/` on, with its query. */
   readonly path: string;
   /** Text is JSON, bytes are a blob. */
   readonly body?: string | Uint8Array;
+  /** Of a blob: only these bytes, both ends with them. Who cannot give a part gives the whole. */
+  readonly range?: ByteRange;
   readonly signal?: AbortSignal;
 }
 
@@ -30,12 +37,16 @@ export interface Transport {
 /** Over HTTP. `address` is asked at every call: a server that was started anew has another port. */
 export function fetchTransport(address: () => ServerAddress): Transport {
   return {
-    async request({ method, path, body, signal }) {
+    async request({ method, path, body, range, signal }) {
       const { url, token } = address();
       try {
         const response = await fetch(url + path, {
           method,
-          headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }) },
+          headers: {
+            authorization: `Bearer ${token}`,
+            ...(body === undefined ? {} : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),
+            ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }),
+          },
           ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
           ...(signal === undefined ? {} : { signal }),
         });

@@ -4,6 +4,7 @@ import type { Api } from '../../src/protocol/api.ts';
 import type { BlobRef } from '../../src/trace/schema.ts';
 
 const KEPT_BYTES = 64 * 1024 * 1024;
+const PIECE_BYTES = 2 * 1024 * 1024;
 
 export class Blobs {
   readonly #api: Api;
@@ -27,9 +28,9 @@ export class Blobs {
     return bytes;
   }
 
-  /** Bytes for one who keeps them: they are not kept here. */
-  fetch({ $blob: sha }: Pick<BlobRef, '$blob'>): Promise<Uint8Array> {
-    return this.#api.getBlob(sha);
+  /** Bytes for one who keeps them: they are not kept here. In pieces that cost a frame nothing. */
+  pieces({ $blob: sha, bytes: size }: Pick<BlobRef, '$blob' | 'bytes'>): AsyncGenerator<Uint8Array> {
+    return this.#api.blobPieces(sha, size, PIECE_BYTES);
   }
 
   async text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string> {

@@ -90,14 +90,14 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   for (const data of before) read(data);
 
   const transport: Transport = {
-    request: ({ method, path, body, signal }) => new Promise((resolve, reject) => {
+    request: ({ method, path, body, range, signal }) => new Promise((resolve, reject) => {
       if (method !== 'GET' && method !== 'HEAD' && method !== 'POST' && method !== 'PUT') {
         reject(new StudioError('internal', `A page does not send ${method}.`));
         return;
       }
       const id = ++last;
       requests.set(id, { resolve, reject });
-      post({ type: 'request', id, method, path, ...(typeof body === 'string' ? { body } : {}), ...(path.startsWith('/v1/blobs/') ? { bytes: true } : {}) });
+      post({ type: 'request', id, method, path, ...(typeof body === 'string' ? { body } : {}), ...(path.startsWith('/v1/blobs/') ? { bytes: true } : {}), ...(range === undefined ? {} : { range }) });
       signal?.addEventListener('abort', () => {
         if (settle(requests, id) === undefined) return;
         post({ type: 'cancel', id });

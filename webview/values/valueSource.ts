@@ -43,7 +43,7 @@ export async function blobSource(ref: BlobRef, blobs: Blobs): Promise<ValueSourc
   const worker = theWorker();
   const document = `${ref.$blob} ${ref.media}`;
   // It keeps the last few that were looked at.
-  const load = async (): Promise<Shape> => (await worker.load(document, await blobs.fetch(ref), ref.media)) as Shape;
+  const load = async (): Promise<Shape> => (await worker.load(document, blobs.pieces(ref), ref.media)) as Shape;
   return {
     shape: ((await worker.ask(document, { what: 'shape' })) as Shape | undefined) ?? (await load()),
     ask: async (question) => {
@@ -84,6 +84,12 @@ function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+/** Bytes that are all of their buffer, so that it can be given away. */
+function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? new Uint8Array(buffer) : bytes.slice();
+}
+
 class ValueWorker {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve(answer: Answers[keyof Answers] | undefined): void; reject(error: Error): void }>();
@@ -102,9 +108,10 @@ class ValueWorker {
   }
 
   /** The bytes are the worker's from then on: a copy of them would take the page's time. */
-  load(document: string, bytes: Uint8Array, media: string): Promise<Answers[keyof Answers] | undefined> {
-    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
-    return this.ask(document, { what: 'load', bytes: own, media }, [own.buffer]);
+  async load(document: string, given: AsyncIterable<Uint8Array>, media: string): Promise<Answers[keyof Answers] | undefined> {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    for await (const bytes of given) pieces.push(ownBytes(bytes));
+    return this.ask(document, { what: 'load', pieces, media }, pieces.map(({ buffer }) => buffer));
   }
 
   /** undefined: the worker does not hold the document any more. */

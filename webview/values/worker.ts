@@ -8,7 +8,7 @@ const documents = new Map<string, ValueDocument>();
 
 function answer(document: string, question: Question): Answers[keyof Answers] | undefined {
   if (question.what === 'load') {
-    const made = new ValueDocument(decode(question.bytes, question.media));
+    const made = new ValueDocument(decode(question.pieces, question.media));
     documents.set(document, made);
     if (documents.size > KEPT) documents.delete(documents.keys().next().value ?? '');
     return made.shape();

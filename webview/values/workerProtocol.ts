@@ -3,8 +3,8 @@ import type { Json } from '../../src/common/json.ts';
 import type { Shape, ValueDocument, ValueRow } from './valueDocument.ts';
 
 export type Question =
-  /** `text`: JSON of the value, or the value itself when `media` is text. */
-  | { readonly what: 'load'; readonly bytes: Uint8Array; readonly media: string }
+  /** JSON of the value, or the value itself when `media` is text. */
+  | { readonly what: 'load'; readonly pieces: readonly Uint8Array[]; readonly media: string }
   /** Of a document that was loaded before. */
   | { readonly what: 'shape' }
   | { readonly what: 'firstOpen' }
@@ -35,8 +35,9 @@ export interface Asked {
 export type Answered = { readonly id: number; /** undefined: the document is not held any more. */ readonly answer: Answers[keyof Answers] | undefined } | { readonly id: number; readonly error: string };
 
 /** The value that bytes of a blob stand for. */
-export function decode(bytes: Uint8Array, media: string): Json {
-  const text = new TextDecoder().decode(bytes);
+export function decode(pieces: readonly Uint8Array[], media: string): Json {
+  const decoder = new TextDecoder();
+  const text = pieces.map((bytes) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
   if (!media.includes('json')) return text;
   try {
     return JSON.parse(text) as Json;

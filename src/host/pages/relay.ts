@@ -8,7 +8,7 @@ import type { Listen, Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
 import { pageToHost, type HostToPage, type PageToHost, type ServerState } from '../../protocol/page.ts';
-import { fetchTransport } from '../../protocol/transport.ts';
+import { fetchTransport, type WireReply, type WireRequest } from '../../protocol/transport.ts';
 
 /** The part of the extension's way to a server that a relay needs. */
 export interface RelayServer {
@@ -84,13 +84,13 @@ export class Relay {
     this.#stateListener.dispose();
   }
 
-  async #request({ id, method, path, body, bytes }: Extract<PageToHost, { type: 'request' }>): Promise<void> {
+  async #request({ id, method, path, body, bytes, range }: Extract<PageToHost, { type: 'request' }>): Promise<void> {
     const stop = new AbortController();
     this.#requests.get(id)?.abort();
     this.#requests.set(id, stop);
     try {
       if (!isOwnPath(path)) throw new StudioError('forbidden', 'A page may only ask the rollout server’s own interface.');
-      const reply = await this.#answer({ method, path, body, signal: stop.signal });
+      const reply = await this.#answer({ method, path, ...(body === undefined ? {} : { body }), ...(range === undefined ? {} : { range }), signal: stop.signal });
       // A copy: what a message carries is a buffer of its own.
       const content = bytes === true ? { bytes: new Uint8Array(await reply.bytes()) } : { text: await reply.text() };
       if (!stop.signal.aborted) this.#post({ type: 'reply', id, status: reply.status, ...content });
@@ -102,9 +102,9 @@ export class Relay {
   }
 
   /** A server that ended since is found again once; what only reads may then be asked a second time. */
-  async #answer({ method, path, body, signal }: { method: string; path: string; body: string | undefined; signal: AbortSignal }): ReturnType<ReturnType<typeof fetchTransport>['request']> {
-    const request = { method, path, ...(body === undefined ? {} : { body }), signal };
-    const ask = async (): ReturnType<ReturnType<typeof fetchTransport>['request']> => {
+  async #answer(request: WireRequest & { readonly signal: AbortSignal }): Promise<WireReply> {
+    const { method, signal } = request;
+    const ask = async (): Promise<WireReply> => {
       const connection = await this.#options.server.connection({ signal });
       return fetchTransport(() => connection.address()).request(request);
     };
