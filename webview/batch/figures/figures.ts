@@ -18,10 +18,11 @@ export interface Figures {
 
 export type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
 
-/** Of the rows as they are when it begins. */
+/** Of the rows as they are once it begins: of those that change meanwhile, some are counted as they were. */
 export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
   const { batch, row, definition, otherTries } = data;
-  const counting = [...data.rows()];
+  const counting: RolloutRow[] = [];
+  yield* each(data.rows(), (row) => void counting.push(row));
   const others = [...otherTries.values()];
   const report = yield* reportPiecewise({
     batch, rows: others.length === 0 ? counting : counting.concat(others),
