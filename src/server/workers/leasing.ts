@@ -101,15 +101,21 @@ export class Leasing {
     // Each gets its part first, so that one that came early does not take all from those that come at the same time.
     const part = Math.ceil(room / hungry.length);
     for (const most of [part, Infinity]) {
+      const asks: { readonly session: WorkerSession; readonly want: number }[] = [];
       for (const session of hungry) {
         const want = Math.min(session.wanted, room, most);
         if (want <= 0) continue;
+        asks.push({ session, want });
+        room -= want;
+      }
+      // All at once, so that they share a commit: a thousand workers do not wait for a thousand of them.
+      await Promise.all(asks.map(async ({ session, want }) => {
         const leases = await this.#take(session, want);
         for (const lease of leases) this.#grant(session, lease, about);
         if (leases.length > 0) this.#options.hub.commands(session);
         given.set(session.id, (given.get(session.id) ?? 0) + leases.length);
-        room = leases.length < want ? 0 : room - leases.length;
-      }
+        if (leases.length < want) room = 0; // there are no more
+      }));
     }
     return given;
   }

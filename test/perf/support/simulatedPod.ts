@@ -1,0 +1,168 @@
+/**
+ * A worker pod without rollouts: it speaks the worker's protocol over a real WebSocket, leases as many attempts as it
+ * has slots, writes the events of each at the pace of a model server, and asks for the next one when one is durable.
+ */
+import { once } from 'node:events';
+import WebSocket from 'ws';
+import { BEAT_SECONDS, PROTOCOL, type Grant } from '../../../src/protocol/worker.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { Random } from '../../support/random.ts';
+import { Stream } from '../../support/stream.ts';
+
+export interface PodShape {
+  readonly slots: number;
+  readonly steps: number;
+  /** Mean time of a step; each takes from a half to one and a half of it. */
+  readonly stepMs: number;
+}
+
+/** What all pods measured, in milliseconds. */
+export class PodTimes {
+  /** From asking for an attempt to its grant, of those asked for in the beginning and of those later. */
+  readonly first: number[] = [];
+  readonly next: number[] = [];
+  /** From an append to its acknowledgement. */
+  readonly acks: number[] = [];
+  settled = 0;
+  events = 0;
+}
+
+/** One attempt of it: what is written in each turn. */
+interface Running {
+  readonly grant: Grant;
+  readonly turns: TraceEvent[][];
+  /** When each append that is not acknowledged yet was sent, by its last seq. */
+  readonly sent: Map<number, number>;
+}
+
+type Frame = Grant | { readonly type: 'welcome' } | { readonly type: 'ack'; readonly rollout: string; readonly to: number } | { readonly type: 'refuse'; readonly message: string } | { readonly type: 'granted' | 'beat' | 'control' };
+
+export class SimulatedPod {
+  readonly #socket: WebSocket;
+  readonly #shape: PodShape;
+  readonly #times: PodTimes;
+  readonly #random: Random;
+  readonly #running = new Map<string, Running>();
+  /** When each attempt that is still to come was asked for. */
+  readonly #asked: number[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #failed: (error: Error) => void;
+  #granted = 0;
+
+  private constructor(socket: WebSocket, shape: PodShape, times: PodTimes, seed: number, failed: (error: Error) => void) {
+    this.#socket = socket;
+    this.#shape = shape;
+    this.#times = times;
+    this.#random = new Random(seed);
+    this.#failed = failed;
+    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as Frame));
+    socket.on('error', failed);
+  }
+
+  /** `failed` hears of a refused append and of a lost connection. */
+  static async start(url: string, token: string, name: string, shape: PodShape, times: PodTimes, seed: number, failed: (error: Error) => void): Promise<SimulatedPod> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, { headers: { authorization: `Bearer ${token}` }, perMessageDeflate: false });
+    const pod = new SimulatedPod(socket, shape, times, seed, failed);
+    await once(socket, 'open');
+    pod.#send({ type: 'hello', protocol: PROTOCOL, worker: name, slots: shape.slots, rollouts: [] });
+    const beat = setInterval(() => pod.#send({ type: 'beat', load: { running: pod.#running.size, held: 0, waiting: 0, rss: 0 } }), BEAT_SECONDS * 1000);
+    pod.#timers.add(beat);
+    return pod;
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#socket.removeAllListeners();
+    this.#socket.on('error', () => undefined);
+    this.#socket.terminate();
+  }
+
+  #take(frame: Frame): void {
+    switch (frame.type) {
+      case 'welcome':
+        this.#ask(this.#shape.slots);
+        return;
+      case 'grant':
+        this.#begin(frame);
+        return;
+      case 'ack':
+        this.#acked(frame);
+        return;
+      case 'refuse':
+        this.#failed(new Error(frame.message));
+        return;
+      default: // nothing to do
+    }
+  }
+
+  #ask(want: number): void {
+    for (let count = 0; count < want; count++) this.#asked.push(performance.now());
+    this.#send({ type: 'lease', want });
+  }
+
+  #begin(grant: Grant): void {
+    const waited = performance.now() - (this.#asked.shift() ?? Number.NaN);
+    (this.#granted++ < this.#shape.slots ? this.#times.first : this.#times.next).push(waited);
+    const running = { grant, turns: turnsOf(grant, this.#shape.steps), sent: new Map<number, number>() };
+    this.#running.set(grant.rollout, running);
+    this.#turn(running);
+  }
+
+  /** Writes the next turn; the last one writes the end. */
+  #turn(running: Running): void {
+    const events = running.turns.shift();
+    if (events === undefined) return;
+    const last = events.at(-1)?.seq ?? 0;
+    running.sent.set(last, performance.now());
+    this.#times.events += events.length;
+    this.#send({ type: 'append', rollout: running.grant.rollout, epoch: running.grant.epoch, from: events[0]?.seq, events });
+    if (running.turns.length === 0) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#turn(running);
+    }, this.#shape.stepMs * (0.5 + this.#random.next()));
+    this.#timers.add(timer);
+  }
+
+  #acked({ rollout, to }: { readonly rollout: string; readonly to: number }): void {
+    const running = this.#running.get(rollout);
+    if (running === undefined) return;
+    for (const [last, at] of running.sent) {
+      if (last > to) continue;
+      running.sent.delete(last);
+      this.#times.acks.push(performance.now() - at);
+    }
+    if (running.turns.length > 0 || running.sent.size > 0) return;
+    this.#running.delete(rollout);
+    this.#times.settled += 1;
+    this.#ask(1);
+  }
+
+  #send(frame: unknown): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
+  }
+}
+
+/** A rollout's events, a list for each moment at which a worker writes. */
+function turnsOf(grant: Grant, steps: number): TraceEvent[][] {
+  const stream = new Stream();
+  const turns: TraceEvent[][] = [];
+  const cut = (): void => void turns.push(stream.events.slice(turns.flat().length));
+  stream.start({ batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try });
+  stream.add('rollout.lease', { epoch: grant.epoch, worker: 'simulated', how: 'fresh' });
+  stream.message('system', 'You work at the lending desk of a public library.');
+  stream.message('user', grant.task.question);
+  cut();
+  for (let step = 1; step <= steps; step++) {
+    if (step === steps) stream.model('Done.');
+    else {
+      const id = `c${step}`;
+      stream.model('', [{ id, name: 'find_member', arguments: { name: 'Mira Okafor' } }]);
+      stream.toolEnd(stream.toolStart(id, 'find_member', { name: 'Mira Okafor' }), id, { id: 'M-1001', name: 'Mira Okafor', loans: ['L-3001', 'L-3002'] });
+    }
+    if (step < steps) cut();
+  }
+  stream.end();
+  cut();
+  return turns;
+}
