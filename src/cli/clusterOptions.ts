@@ -14,6 +14,7 @@ export const INSTALL_OPTIONS = {
   'storage-size': { type: 'string', value: 'SIZE', text: 'of the volume claim (20Gi)' },
   'memory': { type: 'string', value: 'SIZE', text: 'most the server may have (2Gi)' },
   'replicas': { type: 'string', value: 'N', text: 'servers; more than one needs postgres' },
+  'otlp': { type: 'string', value: 'URL', text: 'collector that gets finished rollouts as traces, e.g. http://collector.observability:4318' },
   'vllm': { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; none takes it away' },
   'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs of each replica (1)' },
   'vllm-replicas': { type: 'string', value: 'N', text: 'replicas (1)' },
@@ -39,7 +40,7 @@ export async function readInstallOptions(given: Given, installed: InstallOptions
     pullPolicy: textOption(given, 'pull-policy') as InstallInput['pullPolicy'],
     port: numberOption(given, 'port', 1), advertise: textOption(given, 'advertise'), allowHosts: names.length === 0 ? undefined : names,
     storage: textOption(given, 'storage'), storageSize: textOption(given, 'storage-size'),
-    memory: textOption(given, 'memory'), replicas: numberOption(given, 'replicas', 1),
+    memory: textOption(given, 'memory'), replicas: numberOption(given, 'replicas', 1), otlp: textOption(given, 'otlp'),
     ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
   }, vllm === 'none' ? ['vllm'] : []), installed);
 }

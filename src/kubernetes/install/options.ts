@@ -58,6 +58,8 @@ export const installOptions = z.object({
   memory: quantity.default('2Gi'),
   /** Servers; more than one needs PostgreSQL. */
   replicas: oneOrMore.default(1),
+  /** Base URL of a collector that gets finished rollouts as traces (OTLP over HTTP). */
+  otlp: z.url({ protocol: /^https?$/, error: 'an address like http://collector:4318' }).optional(),
   vllm: vllmOptions.optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;

@@ -148,5 +148,11 @@ export function wordsOf(log: string): Words | undefined {
     if (parsed.data?.type === 'failed') return { text: parsed.data.message, mend: parsed.data.mend };
     if (parsed.data?.type === 'taken') return { text: parsed.data.message };
   }
-  return lines.length === 0 ? undefined : { text: lines.join(' / ') };
+  return lines.length === 0 ? undefined : { text: lines.map((line) => loggedText(line) ?? line).join(' / ') };
+}
+
+/** What a line of the server's own log says. */
+function loggedText(line: string): string | undefined {
+  const raw = jsonOf(line);
+  return typeof raw === 'object' && raw !== null && 'message' in raw && typeof raw.message === 'string' ? raw.message : undefined;
 }

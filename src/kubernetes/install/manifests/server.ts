@@ -34,10 +34,15 @@ export function serverDeployment(options: InstallOptions, programs: Pick<Program
       // Two servers cannot have one SQLite store.
       strategy: sqlite ? { type: 'Recreate' } : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       selector: { matchLabels: selected },
-      template: { metadata: { labels: selected, annotations: { [VERSION_ANNOTATION]: hashOf(spec).slice(0, 12) } }, spec },
+      template: { metadata: { labels: selected, annotations: { [VERSION_ANNOTATION]: hashOf(spec).slice(0, 12), ...scraped(options.port) } }, spec },
     },
   });
   return { ...made, metadata: { ...made.metadata, annotations: { [OPTIONS_ANNOTATION]: JSON.stringify(options) } } };
+}
+
+/** What a Prometheus of the cluster that looks for pods by annotations goes by. */
+function scraped(port: number): Readonly<Record<string, string>> {
+  return { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(port), 'prometheus.io/path': '/metrics' };
 }
 
 export function serverService(options: InstallOptions, namespace: string): KubeObject {
@@ -82,7 +87,8 @@ function container(options: InstallOptions, sha: string, namespace: string, fold
       '--host', '0.0.0.0', '--port', String(options.port), '--idle-seconds', '0',
       '--executor', 'kubernetes', '--advertise', options.advertise ?? serviceUrl(namespace, options.port),
       ...[NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname, ...options.allowHosts].flatMap((name) => ['--allow-host', name]),
-      '--tokens', TOKENS,
+      '--tokens', TOKENS, '--log', 'json', '--metrics', 'open',
+      ...(options.otlp === undefined ? [] : ['--otlp', options.otlp]),
     ],
     env: [
       fieldEnv('ROLLOUT_NAMESPACE', 'metadata.namespace'),

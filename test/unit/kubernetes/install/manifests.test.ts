@@ -14,7 +14,7 @@ interface Spec {
   replicas: number;
   strategy: { type: string };
   selector: { matchLabels: Record<string, string> };
-  template: { metadata: { labels: Record<string, string> }; spec: PodSpec };
+  template: { metadata: { labels: Record<string, string>; annotations?: Record<string, string> }; spec: PodSpec };
 }
 interface PodSpec {
   containers: [Container];
@@ -97,6 +97,15 @@ describe('an installation', () => {
     assert.deepEqual(spec['ingress'], []);
     assert.deepEqual(spec['policyTypes'], ['Ingress']);
     assert.equal((spec['podSelector'] as { matchLabels: Record<string, string> }).matchLabels['app.kubernetes.io/component'], 'worker');
+  });
+
+  test('shows itself to the cluster’s own tools', () => {
+    const { metadata, spec } = specOf(made({ port: 9000 })).template;
+    assert.deepEqual(['scrape', 'port', 'path'].map((name) => metadata.annotations?.[`prometheus.io/${name}`]), ['true', '9000', '/metrics']);
+    const [container] = spec.containers;
+    assert.deepEqual(['--log', '--metrics', '--otlp'].map((name) => option(container, name)), ['json', 'open', undefined]);
+    assert.equal(option(server({ otlp: 'http://collector:4318' }).containers[0], '--otlp'), 'http://collector:4318');
+    assert.throws(() => made({ otlp: 'collector:4318' }), /--otlp: an address like/);
   });
 
   test('has tokens that are new each time and differ', () => {
