@@ -15,6 +15,7 @@ import { createCli } from './host/server/cli.ts';
 import { registerServer } from './host/server/commands.ts';
 import { createServerLink } from './host/server/hostLink.ts';
 import type { Services } from './host/services.ts';
+import { KnownTargets } from './host/targets/knownTargets.ts';
 import { registerTesting } from './host/testing/testing.ts';
 import { registerToolCalls } from './host/toolCalls/toolCalls.ts';
 import { registerViews } from './host/views/views.ts';
@@ -23,7 +24,7 @@ import { registerContextKeys } from './host/window/contextKeys.ts';
 import { registerDiagnostics } from './host/window/diagnostics.ts';
 import { createLog } from './host/window/log.ts';
 import { FileProblems } from './host/window/problems.ts';
-import { chosenStore, setting } from './host/window/settings.ts';
+import { chosenStore, chosenTarget, setting } from './host/window/settings.ts';
 import { registerStatusBar } from './host/window/statusBar.ts';
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -31,21 +32,22 @@ export function activate(context: vscode.ExtensionContext): void {
   const problems = new FileProblems();
   const register = commandRegistrar(log, problems);
   const server = createServerLink(log);
-  const cli = createCli(log, chosenStore);
+  const cli = createCli(log, { store: chosenStore, target: chosenTarget });
   const batches = new HostBatchList({ server, pageSize: () => setting('view.batchesLimit'), log: (text) => log.channel.warn(text) });
   const files = new StudioFiles();
+  const targets = new KnownTargets(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
   const parts = { context, log: log.channel, server, cli, batches };
   const pages = createPages(parts);
   const services: Services = { ...parts, pages };
   context.subscriptions.push(
-    log, problems, server, batches, files, pages,
+    log, problems, server, batches, files, targets, pages,
     registerContextKeys(services),
     registerStatusBar(services, batches),
     registerServer(services, register),
-    registerGroups(services, register, { problems, files, values }),
+    registerGroups(services, register, { problems, files, targets, values }),
     registerPages(services),
-    registerViews(services, register, files),
+    registerViews(services, register, files, targets),
     registerTesting(services, register, { files, values }),
     registerCodeLens(services, register, files),
     registerToolCalls(services, register, values),

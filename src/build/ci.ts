@@ -30,10 +30,11 @@ function suite(name: string, args: readonly string[]): void {
 
 suite('all', []);
 for (const name of ['webview', 'vscode']) suite(name, [name]);
-for (const kit of Object.keys(KITS)) {
-  const missing = missingKit(kit);
-  if (missing === undefined) suite(kit, [kit]);
-  else console.log(`test:${kit} is left out: ${missing}`);
+delete process.env['KUBECONFIG']; // whatever cluster somebody works with is none for tests: the kit's is
+for (const { suite: name } of Object.values(KITS)) {
+  const missing = missingKit(name);
+  if (missing === undefined) suite(name, [name]);
+  else console.log(`test:${name} is left out: ${missing}`);
 }
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -14,6 +14,7 @@ import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
+import { startCluster } from './system/cluster.ts';
 import { installPrograms } from './system/programs.ts';
 
 /** Suites of `npm test`, in order. */
@@ -26,6 +27,7 @@ const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 /** Suites that look at a browser: a file that failed is run once more, and the second result counts. */
 const TWICE = new Set(['webview', 'vscode']);
+const CLUSTER = 'cluster';
 const NODE = ['--disable-warning=ExperimentalWarning'];
 /** How long each file took when it was run last, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
@@ -42,7 +44,7 @@ const add = (to: Count, count: Count): void => {
 
 async function runFiles(name: string, files: readonly string[]): Promise<Count> {
   const count = none();
-  const stream = run({ files, concurrency: CONCURRENCY[name] ?? 1, timeout: Object.hasOwn(KITS, name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: NODE });
+  const stream = run({ files, concurrency: CONCURRENCY[name] ?? 1, timeout: Object.values(KITS).some(({ suite }) => suite === name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: NODE });
   stream.on('test:pass', (event) => {
     if (event.details.type === 'suite') return;
     if (event.skip !== undefined && event.skip !== false) count.skipped += 1;
@@ -87,9 +89,15 @@ function readTimes(): Record<string, number> {
 
 /** Makes what a suite runs against. Gives why it could not. */
 function prepare(suite: string): string | undefined {
+  if (suite === CLUSTER) return prepareCluster() ?? prepareVsCode();
   if (!TWICE.has(suite)) return undefined;
-  const missing = installPrograms(suite === 'vscode' ? ['chromium', 'ripgrep'] : ['chromium']);
-  if (missing !== undefined || suite !== 'vscode') return missing;
+  return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
+}
+
+/** VS Code, a browser to look at it, and the extension in it. */
+function prepareVsCode(): string | undefined {
+  const missing = installPrograms(['chromium', 'ripgrep']);
+  if (missing !== undefined) return missing;
   for (const script of ['src/build/package.ts', 'test/e2e/support/setup.ts']) {
     const done = spawnSync(process.execPath, [...NODE, path.join(root, script)], { cwd: root, stdio: 'inherit' });
     if (done.status !== 0) return `${script} failed.`;
@@ -98,6 +106,18 @@ function prepare(suite: string): string | undefined {
   // Where real recordings are at hand, one of them is imported and read instead of the small one.
   const recordings = kitFolder('recordings');
   if (recordings !== undefined) process.env['ROLLOUT_RECORDING'] ??= path.join(recordings, 'tau-bench', 'gpt-4o-airline.json');
+  return undefined;
+}
+
+/** A cluster for test/cluster, until this process ends. */
+function prepareCluster(): string | undefined {
+  const cluster = startCluster();
+  if (typeof cluster === 'string') return cluster;
+  process.once('exit', () => cluster.stop());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  process.env['KUBECONFIG'] = cluster.kubeconfig;
+  if (cluster.kit !== undefined) process.env['ROLLOUT_KUBERNETES_KIT'] = cluster.kit;
+  console.log(`test:${CLUSTER} needs a Kubernetes cluster whose nodes have Node.js as an image, and works in namespaces of its own there: ${cluster.kubeconfig}`);
   return undefined;
 }
 
@@ -112,7 +132,7 @@ if (asked.length === 0) {
   add(total, { ...none(), passed: check.status === 0 ? 1 : 0, failed: check.status === 0 ? 0 : 1 });
 }
 for (const suite of suites) {
-  const missing = missingKit(suite) ?? prepare(suite);
+  const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
   if (missing !== undefined) {
     console.error(`test:${suite} did not run: ${missing}`);
     process.exit(2);
@@ -124,6 +144,13 @@ for (const suite of suites) {
   }
   console.log(`\n── ${suite} (${files.length} files)`);
   add(total, await runSuite(suite, files));
+}
+if (single.some((file) => path.relative(root, path.resolve(file)).split(path.sep)[1] === CLUSTER)) {
+  const missing = prepareCluster();
+  if (missing !== undefined) {
+    console.error(`test:${CLUSTER} did not run: ${missing}`);
+    process.exit(2);
+  }
 }
 if (single.length > 0) add(total, await runSuite('files', single.map((file) => path.resolve(file))));
 

@@ -3,6 +3,7 @@ import type { Command } from './command.ts';
 import { batches } from './commands/batches.ts';
 import { call } from './commands/call.ts';
 import { check } from './commands/check.ts';
+import { cluster } from './commands/cluster.ts';
 import { compare } from './commands/compare.ts';
 import { cancel, pause, resume, retry } from './commands/control.ts';
 import { dap } from './commands/dap.ts';
@@ -17,10 +18,11 @@ import { run } from './commands/run.ts';
 import { serve } from './commands/serve.ts';
 import { show } from './commands/show.ts';
 import { tail } from './commands/tail.ts';
+import { target } from './commands/target.ts';
 import { test } from './commands/test.ts';
 import { tools } from './commands/tools.ts';
 import { view } from './commands/view.ts';
 
 export const COMMANDS: readonly Command[] = [
-  init, check, run, batches, show, report, tools, compare, tail, view, importFiles, fork, call, test, cancel, pause, resume, retry, serve, dap, mcp, gc, doctor,
+  init, check, run, batches, show, report, tools, compare, tail, view, importFiles, fork, call, test, cancel, pause, resume, retry, target, cluster, serve, dap, mcp, gc, doctor,
 ];

@@ -1,6 +1,9 @@
 /** What every command gets: where to print, which store, and how it is stopped. */
 import { connect, type Connection } from '../client/connect.ts';
+import type { TargetConnection } from '../client/targets/connectTarget.ts';
 import { defaultStore } from '../client/folders.ts';
+import { LOCAL } from '../client/targets/local.ts';
+import { TargetFile } from '../client/targets/targetFile.ts';
 import { StudioError } from '../common/errors.ts';
 
 export interface Terminal {
@@ -14,6 +17,11 @@ export interface Terminal {
 export interface Context {
   readonly json: boolean;
   readonly store: string;
+  /** A store of this machine was named, by --store or ROLLOUT_STORE. */
+  readonly storeGiven: boolean;
+  /** --target, or ROLLOUT_TARGET: the name of a target, or `local`; undefined where neither is given. */
+  readonly target: string | undefined;
+  readonly targets: TargetFile;
   readonly cwd: string;
   readonly terminal: Terminal;
   readonly env: NodeJS.ProcessEnv;
@@ -25,7 +33,10 @@ export interface Context {
   readonly printJson: (value: unknown) => void;
   /** To stderr, with a line end: progress and logs. */
   readonly tell: (text: string) => void;
-  readonly connect: (start?: boolean) => Promise<Connection>;
+  /** To the server of a target, `local` being that of the store; by default to where --target says. */
+  readonly connect: (target?: string) => Promise<Connection>;
+  /** Ends what connections keep open on this machine. */
+  readonly close: () => Promise<void>;
 }
 
 export interface ContextInput {
@@ -36,16 +47,36 @@ export interface ContextInput {
 }
 
 export function makeContext(input: ContextInput): Context {
-  if (input.target !== undefined && input.target !== 'local') {
-    throw new StudioError('unsupported', `There is no target “${input.target}”: cluster targets come with a later version.`, { mend: 'Leave --target out to use this machine.' });
+  const targets = new TargetFile();
+  // A store that is named goes before a target that the environment has.
+  const target = input.target ?? (input.store === undefined ? process.env['ROLLOUT_TARGET'] || undefined : undefined);
+  if (target !== undefined && target !== LOCAL) {
+    if (input.store !== undefined) throw new StudioError('usage', '--store names a store of this machine; a target has its own.', { mend: 'Leave out one of --store and --target.' });
+    targets.get(target); // an unknown one is told before anything is done
   }
   const store = input.store ?? process.env['ROLLOUT_STORE'] ?? defaultStore();
   const tell = (text: string): void => {
     process.stderr.write(`${text}\n`);
   };
+  const ending = new AbortController();
+  const open = new Map<string, Promise<TargetConnection>>();
+  const connectTo = async (name: string): Promise<Connection> => {
+    if (name === LOCAL) return connect({ store, signal: input.signal, onNotice: tell });
+    // What talks to clusters is loaded where one is meant.
+    const { connectTarget } = await import('../client/targets/connectTarget.ts');
+    const there = open.get(name);
+    if (there !== undefined) return there;
+    const connecting = connectTarget(name, targets.get(name), { env: process.env, signal: AbortSignal.any([input.signal, ending.signal]), onNotice: tell });
+    open.set(name, connecting);
+    connecting.catch(() => open.delete(name)); // the next one tries again
+    return connecting;
+  };
   return {
     json: input.json,
     store,
+    storeGiven: input.store !== undefined || process.env['ROLLOUT_STORE'] !== undefined,
+    target,
+    targets,
     cwd: process.cwd(),
     env: process.env,
     signal: input.signal,
@@ -61,6 +92,10 @@ export function makeContext(input: ContextInput): Context {
       process.stdout.write(`${JSON.stringify(value)}\n`);
     },
     tell,
-    connect: (start = true) => connect({ store, start, signal: input.signal, onNotice: tell }),
+    connect: (name = target ?? LOCAL) => connectTo(name),
+    close: async () => {
+      ending.abort();
+      for (const connected of await Promise.allSettled(open.values())) if (connected.status === 'fulfilled') connected.value.close();
+    },
   };
 }

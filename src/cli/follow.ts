@@ -28,6 +28,7 @@ export async function followBatch(context: Context, connection: Connection, batc
   const progress = new Progress(context.terminal, context.tell);
   /** What was said on the way need not be said again at the end. */
   const told = new Set<string>();
+  const noted = new Set<string>();
   // An interrupted batch is still followed, to its end as a cancelled one.
   const end = new AbortController();
   const onInterrupt = (): void => {
@@ -53,7 +54,10 @@ export async function followBatch(context: Context, connection: Connection, batc
           if (event.kind === 'infra') {
             const { worker, text } = event.data;
             told.add(text);
-            progress.note(worker === undefined ? text : `Worker ${worker}: ${text}`);
+            // A lost worker is told for each of its rollouts.
+            const line = worker === undefined || text.includes(worker) ? text : `Worker ${worker}: ${text}`;
+            if (!noted.has(line)) progress.note(line);
+            noted.add(line);
           }
           if (event.kind === 'batch.end') seen.end = true;
           else if (event.kind === 'control') seen.end = false; // a retry goes on behind the end

@@ -10,7 +10,7 @@ import { COMMANDS } from './commands.ts';
 const GLOBAL: Readonly<Record<string, Option>> = {
   json: { type: 'boolean', text: 'one JSON document on stdout and nothing else there' },
   store: { type: 'string', value: 'DIR|URL', text: 'the store: a folder or postgres://…' },
-  target: { type: 'string', value: 'NAME', text: 'where rollouts run' },
+  target: { type: 'string', value: 'NAME', text: 'where rollouts run: local, or a target of rollout target list' },
   help: { type: 'boolean', short: 'h', text: 'this text' },
 };
 
@@ -58,7 +58,11 @@ async function main(argv: readonly string[]): Promise<number> {
       return 0;
     }
     const context = makeContext({ json, store: textOption(given, 'store'), target: textOption(given, 'target'), signal: stop.signal });
-    return await command.run(context, given);
+    try {
+      return await command.run(context, given);
+    } finally {
+      await context.close();
+    }
   } catch (error) {
     const cancelled = stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
     if (json) {

@@ -13,6 +13,8 @@ export interface ReadyBatch {
   /** What is worth telling and stops nothing. */
   readonly warnings: readonly Problem[];
   readonly root: string;
+  /** Where its file says that it runs. */
+  readonly target: string;
 }
 
 /** Reads a batch file with all it names. Throws StudioError `config` with every problem of every file. */
@@ -22,7 +24,7 @@ export async function readBatch(file: string, cwd: string, env: NodeJS.ProcessEn
   const loaded = await loadBatch(files, file, { root, ...options });
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
   const built = await buildSubmission(loaded.value, submitPorts(files, root, env));
-  return { built, warnings: loaded.problems, root };
+  return { built, warnings: loaded.problems, root, target: loaded.value.file.target };
 }
 
 /** What building a submission needs of this machine. */

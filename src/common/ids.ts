@@ -21,3 +21,15 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   const random = crypto.getRandomValues(new Uint32Array(2));
   return prefix + encode(nowMs, 10) + encode(random[0] ?? 0, 4) + encode(random[1] ?? 0, 3);
 }
+
+/** When an id was made, in milliseconds; undefined of an id that somebody else made up. */
+export function idTime(id: string): number | undefined {
+  if (id.length !== 18) return undefined;
+  let value = 0;
+  for (const digit of id.slice(1, 11)) {
+    const place = ALPHABET.indexOf(digit);
+    if (place === -1) return undefined;
+    value = value * 32 + place;
+  }
+  return value;
+}

@@ -12,6 +12,8 @@ export const DEFAULTS = {
   priority: 0,
   concurrency: 'auto',
   target: 'local',
+  /** `count`: most pods where none is named; `slots`: most rollouts at once in one pod; `keep`: how long an ended Job stays to be looked at. */
+  pods: { image: 'node:24-slim', isolation: 'shared', count: 16, slots: 32, backoff: 6, keep: 600 },
   offset: 0,
   answer: 'last_message',
   scorer: { ignore_case: false, flags: '', abs: 1e-9, rel: 1e-6, ignore_order: false, export: 'score', pass: 0.5 },

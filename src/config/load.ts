@@ -140,12 +140,9 @@ async function checkScorer(reading: Reading, parsed: ParsedFile, scorer: ScorerS
   }
 }
 
-/** Settings of the batch that contradict each other, or that this version cannot do. */
+/** Settings of the batch that contradict each other. */
 function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<BatchFile>, options: LoadOptions): void {
-  const { target, stop, attempts, notify } = value;
-  if (target !== undefined && target !== 'local') {
-    reading.tell(parsed, ['target'], { code: 'not_yet', message: `the target \`${target}\` is a cluster; clusters are not yet available`, mend: 'Write `target: local`, or remove the key.' });
-  }
+  const { stop, attempts, notify } = value;
   const passes = stop?.passes_per_task;
   if (passes !== undefined && attempts !== undefined && options.attempts === undefined && passes > attempts) {
     reading.tell(parsed, ['stop', 'passes_per_task'], { code: 'conflict', message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`, mend: 'Raise `attempts` or lower `passes_per_task`.' });

@@ -120,6 +120,28 @@ export const forkEdit = z.object({
 });
 export type ForkEdit = z.infer<typeof forkEdit>;
 
+const amounts = z.record(z.string(), z.string());
+/** As Kubernetes writes it. */
+const fields = z.record(z.string(), z.unknown());
+
+export const submittedPods = z.object({
+  image: z.string().optional(),
+  pull_policy: z.enum(['IfNotPresent', 'Always', 'Never']).optional(),
+  count: z.number().int().min(1).optional(),
+  isolation: z.enum(['shared', 'pod']).optional(),
+  requests: amounts.optional(),
+  limits: amounts.optional(),
+  /** Containers as Kubernetes writes them; `${env:…}` only as the whole value of one of their variables. */
+  sidecars: z.array(fields).optional(),
+  node_selector: z.record(z.string(), z.string()).optional(),
+  tolerations: z.array(fields).optional(),
+  priority_class: z.string().optional(),
+  queue: z.string().optional(),
+  service_account: z.string().optional(),
+  backoff: z.number().int().min(0).optional(),
+});
+export type SubmittedPods = z.infer<typeof submittedPods>;
+
 export const submission = z.object({
   version: z.literal(1),
   /** The batch's name: that of its file without ending, unless told. */
@@ -142,6 +164,8 @@ export const submission = z.object({
   concurrency: z.union([z.literal('auto'), z.number().int().min(1)]),
   hold_limit_seconds: z.number(),
   notify: z.object({ url: z.string() }).optional(),
+  /** How its pods look; absent, and on a machine without pods: as that does by itself. */
+  pods: submittedPods.optional(),
   /** Names of environment variables used in `${env:…}`; those in `shown` are no secrets (endpoints, model names). */
   env: z.object({ names: z.array(z.string()), shown: z.array(z.string()) }),
   /** What the user's code was. `dirty`: the work tree differed from the commit. */

@@ -94,6 +94,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     concurrency: file.concurrency,
     hold_limit_seconds: file.hold_limit,
     ...(file.notify === undefined ? {} : { notify: file.notify }),
+    ...(file.pods === undefined ? {} : { pods: file.pods }),
     env: { names: environment.names, shown: environment.shown },
     ...(git === undefined ? {} : { git }),
     product: ports.product,

@@ -1,6 +1,8 @@
 /** Who brings workers to batches. The server tells how batches stand; the executor starts and ends workers. */
+import type { LogAbout } from '../common/logAbout.ts';
 import type { Submission } from '../config/submission.ts';
 import type { BatchRecord } from '../store/store.ts';
+import type { EventData } from '../trace/schema.ts';
 
 /** What an executor needs of the server it works for. */
 export interface ExecutorHost {
@@ -18,7 +20,19 @@ export interface ExecutorHost {
   drain(worker: string): boolean;
   /** How the batch stands now is wanted again, by `wants`. */
   look(batch: string): void;
-  log(text: string): void;
+  log(text: string, about?: LogAbout): void;
+}
+
+/** What an executor needs besides whose workers are elsewhere, and outlive the server. */
+export interface ClusterHost extends ExecutorHost {
+  /** Tells in the batch's stream what happened around its workers. */
+  tell(batch: string, what: EventData['infra']): Promise<void>;
+  /** The batch cannot be run: it ends, for `reason`. */
+  giveUp(batch: string, reason: string): Promise<void>;
+  /** Whether the batch has ended, or is gone. */
+  hasEnded(batch: string): Promise<boolean>;
+  /** True at exactly one server of the store at a time. */
+  elect(role: string): Promise<boolean>;
 }
 
 export interface Executor {
@@ -26,6 +40,6 @@ export interface Executor {
   wants(record: BatchRecord, submission: Submission): void;
   /** The batch has ended, or is gone. */
   gone(batch: string): void;
-  /** Ends all workers it started; their rollouts go back to the queue. */
+  /** The server ends. Workers that cannot outlive it end too; their rollouts go back to the queue. */
   close(): Promise<void>;
 }

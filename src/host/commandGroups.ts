@@ -3,17 +3,19 @@ import * as vscode from 'vscode';
 import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';
 import type { RegisterCommand, Services } from './services.ts';
+import type { KnownTargets } from './targets/knownTargets.ts';
 import { registerGroup } from './window/commands.ts';
 import type { FileProblems } from './window/problems.ts';
 
 export interface GroupParts {
   readonly problems: FileProblems;
   readonly files: StudioFiles;
+  readonly targets: KnownTargets;
   readonly values: StoredValues;
 }
 
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
-  const { files, values } = parts;
+  const { files, targets, values } = parts;
   return vscode.Disposable.from(
     registerGroup(register, ['rollout.launchBatch', 'rollout.launchTask', 'rollout.launchAgain', 'rollout.runFailedAgain', 'rollout.forgetSecrets'],
       async () => (await import('./launch/launch.ts')).launchCommands(services, parts)),
@@ -25,6 +27,8 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.createSample'], async () => (await import('./importing/sample.ts')).sampleCommands(services, files)),
     registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch'], async () => (await import('./templates/templates.ts')).templateCommands(services)),
     registerGroup(register, ['rollout.debug', 'rollout.attachDebugger', 'rollout.fork'], async () => (await import('./debug/commands.ts')).debugCommands(services, values)),
+    registerGroup(register, ['rollout.addTarget', 'rollout.selectTarget', 'rollout.useTarget', 'rollout.removeTarget', 'rollout.installTarget', 'rollout.uninstallTarget'],
+      async () => (await import('./targets/commands.ts')).targetCommands(services, targets)),
     vscode.window.registerUriHandler({ handleUri: async (uri) => (await import('./open/open.ts')).followLink(services, uri) }),
   );
 }

@@ -30,7 +30,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
     untrustedWorkspaces: {
       supported: 'limited',
       description: 'In Restricted Mode files can be edited and checked; no server is started or read, and no agent or tool runs.',
-      restrictedConfigurations: ['rollout.store'],
+      restrictedConfigurations: ['rollout.store', 'rollout.target'],
     },
     virtualWorkspaces: {
       supported: 'limited',

@@ -5,11 +5,13 @@ import type { Listen, Observable } from '../common/emitter.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PagePlace, PageAction, ServerState } from '../protocol/page.ts';
 
-/** The way to the server of the chosen store. Made lazily: the first use attaches or starts it. */
+/** The way to the server of the chosen store or target. Made lazily: the first use attaches or starts it. */
 export interface ServerLink {
   readonly state: Observable<ServerState>;
   /** Store as the settings name it: a folder or `postgres://…`. */
   readonly store: string;
+  /** Name of the target the window works with; `local`: the store's own server. */
+  readonly target: string;
   /**
    * The connection, made when there is none. `start: false` only attaches and throws `unavailable` when no server runs. In
    * Restricted Mode it throws `forbidden`. A server that went away is told to the user once, with “Start Again”.
@@ -17,6 +19,8 @@ export interface ServerLink {
   connection(options?: { readonly start?: boolean; readonly signal?: AbortSignal }): Promise<Connection>;
   /** Told after each first or repeated connection. */
   readonly connected: Listen<Connection>;
+  /** Another store or target was chosen: nothing that was read before holds. */
+  readonly moved: Listen<undefined>;
 }
 
 /** The `rollout` command as a child process: what reads users' files, checks and bundles them. Never in this process. */

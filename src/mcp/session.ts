@@ -8,6 +8,8 @@ import { Trajectories } from './reading/trajectories.ts';
 export interface SessionOptions {
   /** Attaches to the store's server or starts it. */
   readonly connect: () => Promise<Connection>;
+  /** What --target says. */
+  readonly target?: string | undefined;
   /** Files the agent names lie in it. */
   readonly folder: string;
   /** Values for `${env:…}`. */
@@ -17,6 +19,7 @@ export interface SessionOptions {
 }
 
 export class Session {
+  readonly target: string | undefined;
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly readOnly: boolean;
@@ -25,6 +28,7 @@ export class Session {
   #connection: Promise<Connection> | undefined;
 
   constructor(options: SessionOptions) {
+    this.target = options.target;
     this.folder = options.folder;
     this.env = options.env;
     this.readOnly = options.readOnly;

@@ -35,6 +35,8 @@ export interface ListenerOptions {
   readonly client: (socket: WebSocket, readOnly: boolean) => void;
   /** A client's request or connection begins; the function it gives is called at its end. */
   readonly entered: () => () => void;
+  /** The server ends: it takes no more WebSockets. */
+  readonly draining: () => boolean;
 }
 
 export class Listener {
@@ -104,7 +106,7 @@ export class Listener {
       if (request.method !== 'GET' && request.method !== 'HEAD') health.worked();
     } catch (error) {
       health.failed(error);
-      if (!StudioError.is(error) && !response.destroyed) log(`${request.method ?? ''} ${request.url ?? ''}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      if (!StudioError.is(error) && !response.destroyed) log(`${request.method ?? ''} ${request.url ?? ''}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, { level: 'error' });
       request.resume();
       sendError(response, error);
     } finally {
@@ -113,12 +115,13 @@ export class Listener {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { tokens, origins, entered, worker, client } = this.#options;
+    const { tokens, origins, entered, worker, client, draining } = this.#options;
     socket.on('error', () => socket.destroy());
     try {
       checkOrigin(request, origins);
       const { pathname } = new URL(request.url ?? '/', 'http://server');
       const caller = who(request, tokens);
+      if (draining()) throw new StudioError('unavailable', 'This server ends.', { mend: 'Connect again.' });
       if (pathname === '/v1/worker' && caller.kind === 'worker') {
         this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {

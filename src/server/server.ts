@@ -2,12 +2,12 @@
 import { newId } from '../common/ids.ts';
 import { errorText } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
-import type { Executor, ExecutorHost } from '../executor/executor.ts';
+import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';
-import { Tokens } from './access/tokens.ts';
+import { Tokens, type ClientTokens } from './access/tokens.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -15,17 +15,24 @@ import { Changes } from './changes.ts';
 import { ClientConnection } from './clients/connection.ts';
 import { Deltas } from './clients/deltas.ts';
 import { Router } from './http/router.ts';
+import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
 import { Listener, type Mount } from './listener.ts';
 import type { Log } from './log.ts';
 import { BackPressure } from './pressure/backPressure.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { blobRoutes } from './routes/blobs.ts';
+import { metricsRoutes } from './routes/metrics.ts';
+import { programRoutes, type Programs } from './routes/programs.ts';
 import { rolloutRoutes } from './routes/rollouts.ts';
 import { serverRoutes } from './routes/server.ts';
 import { viewRoutes } from './routes/view.ts';
 import type { Services } from './services.ts';
 import { StoreHealth } from './storeHealth.ts';
+import { Counters } from './telemetry/counters.ts';
+import type { Collector } from './telemetry/otlp/collector.ts';
+import { openTraceExport } from './telemetry/otlp/open.ts';
+import { Scrape } from './telemetry/scrape.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
@@ -36,15 +43,25 @@ export interface RolloutServerOptions {
   readonly secretsFolder: string;
   readonly listen: { readonly host: string; readonly port: number };
   readonly origins: Omit<OriginRules, 'host'>;
+  /** Client tokens; without them new ones are made. */
+  readonly tokens?: ClientTokens;
+  /** Origin at which workers reach it where that is not where it listens. */
+  readonly advertise?: string;
   /** 0 = never ends by itself. */
   readonly idleMs: number;
-  readonly executor: ((host: ExecutorHost) => Executor) | undefined;
+  readonly executor: ((host: ClusterHost) => Executor) | undefined;
   readonly mounts: readonly Mount[];
+  /** What workers elsewhere run. */
+  readonly programs?: Programs;
   /** Folder of the pages for browsers. */
   readonly pages: string;
   /** Path of the demo model's metrics among the mounts. */
   readonly demoMetrics: string | undefined;
   readonly log: Log;
+  /** Who may read `/metrics`; `token` unless told. */
+  readonly metrics?: 'token' | 'open';
+  /** Gets finished rollouts as traces, from a server of this name. */
+  readonly traces?: { readonly collector: Collector; readonly service: string };
   /** The idle time is over. */
   readonly idle: () => void;
 }
@@ -57,20 +74,23 @@ export interface RolloutServer {
   readonly token: string;
   readonly readToken: string;
   readonly startedAt: number;
-  /** Leases no more, ends the workers of its executor, closes connections and then the store. */
+  /** Is not ready from now on, leases no more, ends the workers of its executor, finishes what is under way (see process/drain.ts), closes connections and then the store. */
   stop(): Promise<void>;
 }
 
 /** Starts a server on an opened store. Throws `unavailable` when it cannot listen; the store is the caller's then. */
 export async function startServer(options: RolloutServerOptions): Promise<RolloutServer> {
   const { store, log } = options;
-  const tokens = new Tokens(await store.secretKey());
+  const tokens = new Tokens(await store.secretKey(), options.tokens);
   const startedAt = await store.now();
   const serverId = newId('s');
   const changes = new Changes(store);
   const submissions = new Submissions(store.blobs);
   const secrets = new Secrets(options.secretsFolder);
   const health = new StoreHealth(log);
+  const counters = new Counters();
+  const clients = new Set<ClientConnection>();
+  let draining = false;
 
   // Parts that need each other get functions that are called only once all are there.
   let port = 0;
@@ -87,7 +107,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       leasing.lookAtAll();
     },
     trouble: (batch, endpoint, text) => {
-      store.tell(batch, 'infra', { what: 'endpoint', endpoint, text }).catch((error: unknown) => log(`telling ${batch} of its endpoint failed: ${errorText(error)}`));
+      store.tell(batch, 'infra', { what: 'endpoint', endpoint, text }).catch((error: unknown) => log(`telling ${batch} of its endpoint failed: ${errorText(error)}`, { level: 'error', batch }));
     },
     // Each `demo:?…` is an endpoint of its own, told apart by its query.
     demo: (endpoint) => (options.demoMetrics === undefined ? undefined : {
@@ -95,7 +115,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     }),
   });
   const leasing: Leasing = new Leasing({
-    store, hub, log,
+    store, hub, log, counters,
     submission: (sha) => submissions.get(sha),
     room: (batch) => pressure.room(batch, supervisor.agentEndpoints(batch)),
     granted: (rollout) => {
@@ -114,14 +134,15 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const services: Services = {
     store, changes, submissions, secrets, supervisor, leasing, tokens, log,
     info: () => serverInfo(store, startedAt, pressure),
+    draining: () => draining,
   };
   const workerContext: WorkerContext = {
-    store, server: serverId, hub, leasing, deltas, log, health,
+    store, server: serverId, hub, leasing, deltas, log, health, counters,
     permits: (session) => pressure.shares().get(session) ?? {},
     endpoint: (batch, { endpoint, what, ...report }) => {
       if (what === 'denied' || what === 'missing') {
         supervisor.endpointRefused(batch, endpoint, report.text ?? `The model endpoint refused the call (${what}).`)
-          .catch((error: unknown) => log(`stopping ${batch} failed: ${errorText(error)}`));
+          .catch((error: unknown) => log(`stopping ${batch} failed: ${errorText(error)}`, { level: 'error', batch }));
         return;
       }
       if (what === 'ok') supervisor.answered(batch);
@@ -133,19 +154,29 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     idleMs: options.idleMs,
     busy: async () => Object.values(await store.counts()).some((count) => count > 0),
     end: options.idle,
-    failed: (error) => log(`looking for work failed: ${errorText(error)}`),
+    failed: (error) => log(`looking for work failed: ${errorText(error)}`, { level: 'error' }),
+  });
+  const scrape = new Scrape({
+    store, counters,
+    endpoints: () => pressure.info(),
+    clients: () => clients.size,
+    workers: () => hub.callers().length,
+    draining: () => draining,
   });
   const listener = new Listener({
     tokens, log, health, mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
-    router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services), ...viewRoutes(options.pages)]),
+    router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services), ...metricsRoutes(scrape, options.metrics === 'open'), ...programRoutes(options.programs), ...viewRoutes(options.pages)]),
     worker: (socket, transport, batch) => {
       new WorkerConnection(workerContext, socket, transport, batch);
     },
     client: (socket, readOnly) => {
-      new ClientConnection({ store, changes, deltas, log, health }, socket, readOnly);
+      const client = new ClientConnection({ store, changes, deltas, log, health }, socket, readOnly);
+      clients.add(client);
+      socket.once('close', () => clients.delete(client));
     },
     entered: () => idle.enter(),
+    draining: () => draining,
   });
   const closeParts = (): void => {
     idle.close();
@@ -154,6 +185,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     hub.close();
     pressure.close();
     changes.close();
+    scrape.close();
   };
   try {
     port = await listener.listen(options.listen.host, options.listen.port);
@@ -161,17 +193,23 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     closeParts();
     throw error;
   }
-  if (options.executor !== undefined) later.executor = options.executor(executorHost({ services, hub, origin }));
+  if (options.executor !== undefined) later.executor = options.executor(executorHost({ services, hub, url: options.advertise ?? origin() }));
   await supervisor.start();
+  const traces = options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
   log(`${PRODUCT} listens on ${origin()} for ${store.name}`);
 
   return {
     host: reachable(options.listen.host), port, startedAt, token: tokens.full, readToken: tokens.read,
     stop: async () => {
       log('the server ends');
+      draining = true;
       leasing.close();
       idle.close();
-      await later.executor?.close();
+      await drain({
+        workers: () => hub.sessions(), clients: () => clients, log,
+        executor: () => later.executor?.close(),
+        exporter: async (withinMs) => traces?.close(withinMs),
+      });
       await listener.close();
       closeParts();
       await store.close();
@@ -179,10 +217,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   };
 }
 
-function executorHost(parts: { services: Services; hub: Hub; origin: () => string }): ExecutorHost {
-  const { services: { store, secrets, tokens, supervisor, leasing, log }, hub, origin } = parts;
+function executorHost(parts: { services: Services; hub: Hub; url: string }): ClusterHost {
+  const { services: { store, secrets, tokens, supervisor, leasing, log }, hub, url } = parts;
   return {
-    url: origin(),
+    url,
     token: (batch) => tokens.worker(batch),
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
     workers: async (batch) => (await store.sessions()).filter((session) => session.batch === batch).map((session) => session.worker),
@@ -203,6 +241,15 @@ function executorHost(parts: { services: Services; hub: Hub; origin: () => strin
       return connected.length > 0;
     },
     look: (batch) => supervisor.look(batch),
+    tell: async (batch, what) => {
+      await store.tell(batch, 'infra', what);
+    },
+    giveUp: async (batch, reason) => {
+      await store.tell(batch, 'infra', { what: 'given_up', text: reason });
+      await supervisor.stop(batch, reason, 'infrastructure');
+    },
+    hasEnded: async (batch) => ((await store.batch(batch))?.row.state ?? 'ended') === 'ended',
+    elect: (role) => store.elect(role),
     log,
   };
 }

@@ -19,4 +19,6 @@ export interface Services {
   readonly tokens: Tokens;
   readonly log: Log;
   readonly info: () => Promise<ServerInfo>;
+  /** The server ends: whoever can should go elsewhere. */
+  readonly draining: () => boolean;
 }

@@ -51,7 +51,7 @@ export class StoreHealth {
   }
 
   #tell(text: string): void {
-    this.#log(text);
+    this.#log(text, { level: text === WELL ? 'info' : 'error' });
     for (const told of this.#watchers) told(text);
   }
 }

@@ -31,6 +31,11 @@ export class Throttle {
     this.#run();
   }
 
+  /** Nothing runs, and nothing was asked for. */
+  get idle(): boolean {
+    return !this.#running && this.#asked === 'no';
+  }
+
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

@@ -20,7 +20,7 @@ import { secretKey } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
   AppendRequest, AppendResult, BatchProgress, BatchRecord, BlobStore, CommandRecord, ImportedRollout, Lease, NewBatch, NewCommand,
-  NewSession, RolloutRecord, RolloutSelection, SessionRecord, Store,
+  NewSession, RolloutRecord, RolloutSelection, SessionRecord, Store, StoreTotals,
 } from './store.ts';
 
 export interface SqlStoreOptions {
@@ -218,6 +218,10 @@ export class SqlStore implements Store {
 
   counts(): Promise<{ queued: number; running: number; held: number }> {
     return this.#sql.read((db) => lists.countAll(db));
+  }
+
+  totals(): Promise<StoreTotals> {
+    return this.#sql.read((db) => lists.totalAll(db));
   }
 
   gc(what: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {

@@ -119,6 +119,8 @@ export interface Store {
   /** True for exactly one server of a store at a time. Held until `close`. */
   elect(role: string): Promise<boolean>;
   counts(): Promise<{ queued: number; running: number; held: number }>;
+  /** Batches by state, and all their settled attempts by outcome. */
+  totals(): Promise<StoreTotals>;
   /** Removes ended batches by age or id (never one whose events a living fork reads), then blobs nothing names. */
   gc(what: {
     olderThanMs?: number;
@@ -128,6 +130,13 @@ export interface Store {
     blobGraceMs?: number;
   }): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }>;
 }
+
+export interface StoreTotals {
+  readonly batches: Readonly<Record<BatchRow['state'], number>>;
+  readonly settled: Readonly<Record<Settled, number>>;
+}
+
+export type Settled = Exclude<keyof BatchRow['counts'], 'running' | 'held' | 'queued'>;
 
 export interface NewBatch {
   readonly id: string;

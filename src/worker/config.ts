@@ -13,6 +13,12 @@ export const workerConfig = z.object({
   worker: z.string().min(1),
   /** Rollouts that run at once. */
   slots: z.number().int().min(1),
+  /** Takes so many rollouts and then ends, e.g. one where each has a pod of its own. Absent: no end of them. */
+  rollouts: z.number().int().min(1).optional(),
+  /** Exit code after a signal. Absent: 0. A pod says with another one that its place is to be filled again. */
+  interrupted_exit: z.number().int().optional(),
+  /** How long it may take to end once it has to. Absent: 2 s. One that needs longer is killed, and its exit code lost. */
+  stop_seconds: z.number().positive().optional(),
   /** The worker's own folder, for working directories: it makes it, and it is removed with the worker. */
   work: z.string().min(1),
   /** `server.json` of a local store: read again on reconnection, for a restarted server has another port. */

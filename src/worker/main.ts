@@ -1,17 +1,15 @@
 /**
  * Entry of a rollout worker: `node worker.mjs [CONFIG]`; without a file the configuration comes on stdin.
- * Exit codes: 0 nothing left to do or told to stop, 2 wrong configuration, 3 the server is gone.
+ * Exit codes: 0 nothing left to do or told to stop (by a signal: as the configuration says), 2 wrong configuration, 3 the server is gone.
  */
 import { setFlagsFromString } from 'node:v8';
 import { HEAP_GROWTH } from '../common/entries.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import { Rollout } from '../rollout/rollout.ts';
 import { readWorkerConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import type { WorkerEnd } from './worker.ts';
-import { startWorker } from './worker.ts';
-
-/** A worker that was told to stop is gone by then, whatever its tools do. */
-const STOP_MS = 1_900;
+import { startWorker, stopMs } from './worker.ts';
 
 setFlagsFromString(HEAP_GROWTH);
 
@@ -20,13 +18,18 @@ async function main(): Promise<void> {
   const log = (text: string): void => void process.stderr.write(`${new Date().toISOString()} ${config.worker}: ${text}\n`);
   const worker = await startWorker(config, { createRollout: (job, ports) => new Rollout(job, ports), log });
   const stopped = new Promise<WorkerEnd>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve({ why: 'stopped' }));
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve({ why: 'stopped', interrupted: true }));
   });
   const end = await Promise.race([worker.ended, stopped]);
-  const code = end.why === 'gone' ? 3 : 0;
+  const code = exitCode(end, config);
   if (end.why === 'gone') log(errorText(end.error));
-  setTimeout(() => leave(code, false), STOP_MS);
+  setTimeout(() => leave(code, false), stopMs(config));
   leave(code, await worker.close(end));
+}
+
+function exitCode(end: WorkerEnd, config: WorkerConfig): number {
+  if (end.why === 'gone') return 3;
+  return end.why === 'stopped' && end.interrupted === true ? (config.interrupted_exit ?? 0) : 0;
 }
 
 /** `letGo`: every thread has ended. An exit waits for them all, so with one that is blocked for ever it never comes. */

@@ -29,8 +29,8 @@ import { Flusher } from './spool/flusher.ts';
 export type WorkerEnd =
   /** The batch has nothing more for it. */
   | { readonly why: 'drained' }
-  /** It was told to stop. */
-  | { readonly why: 'stopped' }
+  /** It was told to stop, by the server or (`interrupted`) by a signal. */
+  | { readonly why: 'stopped'; readonly interrupted?: boolean }
   /** The server is gone, or does not take it. */
   | { readonly why: 'gone'; readonly error: StudioError };
 
@@ -38,7 +38,7 @@ export interface RunningWorker {
   /** Resolves when it has nothing to do any more; nothing is cleaned up yet. */
   readonly ended: Promise<WorkerEnd>;
   /**
-   * Ends everything: what rollouts wrote is stored if that takes no longer than a second, tools and their processes
+   * Ends everything: what rollouts wrote is stored if that takes not too long, tools and their processes
    * end. False: a tool did not let go of its thread, and so will not let the process exit.
    */
   close(end: WorkerEnd): Promise<boolean>;
@@ -49,10 +49,17 @@ export interface WorkerOptions {
   readonly log: (text: string) => void;
 }
 
-/** How long the last events may take to be acknowledged when the worker stops. */
-const FLUSH_MS = 1_000;
+/** A worker that has to end is gone a little before this, whatever its tools do. */
+const STOP_SECONDS = 2;
+/** Share of it that the last events may take to be acknowledged. */
+const FLUSH_SHARE = 0.5;
 const BYE_MS = 300;
 const REAPER_MS = 500;
+
+/** When a worker that has to end is killed. */
+export function stopMs({ stop_seconds = STOP_SECONDS }: WorkerConfig): number {
+  return stop_seconds * 1000 - 100;
+}
 
 export async function startWorker(config: WorkerConfig, options: WorkerOptions): Promise<RunningWorker> {
   const folder = path.resolve(config.work);
@@ -91,6 +98,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       inspectable: config.discovery !== undefined,
     },
     send: (frame) => session.send(frame),
+    rollouts: config.rollouts ?? Infinity,
     onDrained: () => ended.resolve({ why: 'drained' }),
     onDrain: () => ended.resolve({ why: 'stopped' }),
   });
@@ -115,7 +123,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   return {
     ended: ended.promise,
     close: async (end) => {
-      const late = new Promise<'late'>((resolve) => setTimeout(resolve, FLUSH_MS, 'late'));
+      const late = new Promise<'late'>((resolve) => setTimeout(resolve, stopMs(config) * FLUSH_SHARE, 'late'));
       await Promise.race([pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'), late]);
       await session.bye(BYE_MS);
       life.abort();

@@ -94,7 +94,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
   story.step('the Targets view shows the worker while it runs', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Focus on Targets View');
-    await workbench.treeItem(/^Target local, 1 running/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(/^Target local, in use, 1 running/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(/^Worker .*1\/\d+ slots/).waitFor();
   });
 

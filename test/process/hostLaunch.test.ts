@@ -21,7 +21,7 @@ const batchFile = path.join(folder, 'batches', 'first.batch.yaml');
 const logged: string[] = [];
 
 function cli(ports: Partial<CliPorts> = {}): Cli {
-  return cliOf({ store: () => bench.store, trusted: () => true, log: (text) => logged.push(text), ...ports });
+  return cliOf({ store: () => bench.store, target: () => 'local', trusted: () => true, log: (text) => logged.push(text), ...ports });
 }
 
 function failureOf(promise: Promise<unknown>): Promise<unknown> {

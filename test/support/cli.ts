@@ -19,10 +19,13 @@ export class Bench {
   readonly folder: string;
   readonly store: string;
   readonly #env: Record<string, string>;
+  readonly #where: readonly string[];
 
-  constructor(options: { store?: string; env?: Record<string, string> } = {}) {
+  /** `where`: said to every command instead of the store. */
+  constructor(options: { store?: string; where?: readonly string[]; env?: Record<string, string> } = {}) {
     this.folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-test-'));
     this.store = options.store ?? path.join(this.folder, 'store');
+    this.#where = options.where ?? ['--store', this.store];
     // Servers of PostgreSQL stores keep their file in the user's data folder: ours, here.
     this.#env = { XDG_DATA_HOME: this.folder, LOCALAPPDATA: this.folder, HOME: this.folder, ...options.env };
   }
@@ -33,7 +36,7 @@ export class Bench {
 
   /** Starts `rollout …` and gives the process. */
   start(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): ChildProcess {
-    return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], {
+    return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, ...this.#where], {
       cwd: options.cwd ?? this.folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...this.#env, ...options.env },
     });
   }

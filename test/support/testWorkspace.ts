@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Json, JsonObject } from '../../src/common/json.ts';
 import type { Api } from '../../src/protocol/api.ts';
-import { connect } from '../../src/client/connect.ts';
+import { connect, type Connection } from '../../src/client/connect.ts';
 import { subscribe } from '../../src/client/subscribe.ts';
 import type { EventKind, EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -36,9 +36,12 @@ const PATIENCE_MS = 120_000;
 export class Workspace {
   readonly bench: Bench;
   readonly #folder: string;
+  readonly #connect: () => Promise<Connection>;
 
-  constructor() {
-    this.bench = new Bench();
+  /** `connect`: where the bench's commands go, when that is not its store. */
+  constructor(bench = new Bench(), open?: () => Promise<Connection>) {
+    this.bench = bench;
+    this.#connect = open ?? (() => connect({ store: bench.store, start: false }));
     this.#folder = this.bench.path('workspace');
     mkdirSync(this.#folder);
     // The root of a workspace is told by a file like this.
@@ -89,7 +92,7 @@ export class Workspace {
 
   /** The server that runs on the store. */
   async api(): Promise<Api> {
-    return (await connect({ store: this.bench.store, start: false })).api;
+    return (await this.#connect()).api;
   }
 
   /** Rows of all tries of a batch. */
@@ -140,8 +143,7 @@ export class Workspace {
   async #follow(stream: string, handlers: (done: () => void) => Parameters<typeof subscribe>[2]): Promise<void> {
     const end = new AbortController();
     const late = AbortSignal.timeout(PATIENCE_MS);
-    const connection = await connect({ store: this.bench.store, start: false });
-    await subscribe(connection, { stream }, handlers(() => end.abort()), AbortSignal.any([end.signal, late]));
+    await subscribe(await this.#connect(), { stream }, handlers(() => end.abort()), AbortSignal.any([end.signal, late]));
     if (!end.signal.aborted) throw new Error(`what was waited for in ${stream} did not happen`);
   }
 

@@ -7,6 +7,8 @@ import path from 'node:path';
 import { root } from '../bundles.ts';
 
 interface Kit {
+  /** The suite that meets it. */
+  readonly suite: string;
   /** Environment variable that names the folder. */
   readonly variable: string;
   /** Folder below the directory `shared` beside the checkout. */
@@ -17,8 +19,9 @@ interface Kit {
 }
 
 export const KITS: Readonly<Record<string, Kit>> = {
-  vllm: { variable: 'ROLLOUT_VLLM_KIT', folder: 'vllm', entry: 'up', what: 'a folder with the scripts `up` and `down` that start and stop a real vLLM' },
-  recordings: { variable: 'ROLLOUT_RECORDINGS', folder: 'data', entry: 'tau-bench/gpt-4o-airline.json', what: 'a folder with real recordings (tau-bench/gpt-4o-airline.json)' },
+  vllm: { suite: 'vllm', variable: 'ROLLOUT_VLLM_KIT', folder: 'vllm', entry: 'up', what: 'a folder with the scripts `up` and `down` that start and stop a real vLLM' },
+  recordings: { suite: 'recordings', variable: 'ROLLOUT_RECORDINGS', folder: 'data', entry: 'tau-bench/gpt-4o-airline.json', what: 'a folder with real recordings (tau-bench/gpt-4o-airline.json)' },
+  kubernetes: { suite: 'cluster', variable: 'ROLLOUT_KUBERNETES_KIT', folder: 'kubernetes', entry: 'up', what: 'a Kubernetes cluster (KUBECONFIG), or a folder with the scripts `up`, `down` and `process` that start, stop and break one' },
 };
 
 /** The folder of a kit, when it is here. */
@@ -29,9 +32,9 @@ export function kitFolder(name: string): string | undefined {
   return existsSync(path.join(folder, kit.entry)) ? folder : undefined;
 }
 
-/** Why a suite cannot run here; undefined when it can. */
+/** Why a suite cannot run here for want of its kit; undefined when it can. */
 export function missingKit(suite: string): string | undefined {
-  const kit = KITS[suite];
-  if (kit === undefined || kitFolder(suite) !== undefined) return undefined;
+  const [name, kit] = Object.entries(KITS).find(([, one]) => one.suite === suite) ?? [];
+  if (name === undefined || kit === undefined || kitFolder(name) !== undefined) return undefined;
   return `it needs ${kit.what}; set ${kit.variable} to it.`;
 }

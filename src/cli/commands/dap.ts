@@ -4,6 +4,7 @@ import { launchFork, planForkAt } from '../../client/commands/fork.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch } from '../../client/submitFile.ts';
+import { checkTarget } from '../../client/targets/target.ts';
 import { wsSocket } from '../../client/subscribe.ts';
 import { RolloutDebugAdapter } from '../../debug/adapter.ts';
 import type { ServerLink } from '../../debug/rollout.ts';
@@ -22,7 +23,8 @@ export const dap: Command = {
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
       launch: async ({ file, task, attempt, store }, signal) => {
         const { connection } = await linkTo(context, store, signal);
-        const { built } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: attempt, ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
+        const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: attempt, ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
+        checkTarget(file, target, context.target);
         return launchHeld(connection.api, built, attempt, 'debugger', signal);
       },
       fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store }, signal) => {
@@ -43,6 +45,6 @@ export const dap: Command = {
 };
 
 async function linkTo(context: Context, store: string | undefined, signal: AbortSignal): Promise<{ link: ServerLink; connection: Awaited<ReturnType<typeof connect>> }> {
-  const connection = await connect({ store: store ?? context.store, signal, onNotice: context.tell });
+  const connection = store === undefined ? await context.connect() : await connect({ store, signal, onNotice: context.tell });
   return { connection, link: { api: connection.api, openSocket: wsSocket(() => connection.address()), reconnect: (stop) => connection.reconnect(stop) } };
 }

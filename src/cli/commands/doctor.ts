@@ -6,7 +6,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
 import { isPostgres } from '../../client/folders.ts';
-import { errorText } from '../../common/errors.ts';
+import { LOCAL } from '../../client/targets/local.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { Command } from '../command.ts';
@@ -31,6 +32,7 @@ export const doctor: Command = {
   text: 'Tells what is installed, reachable or missing here, with the mend: Node, store, server, Python, git, the endpoints of this folder’s agents.',
   options: {},
   async run(context) {
+    if (context.target !== undefined && context.target !== LOCAL) throw new StudioError('usage', 'rollout doctor looks at this machine.', { mend: `Use rollout target status ${context.target}.` });
     const server = await runningServer(context);
     const findings = [node(), await storeFinding(context), serverFinding(server), ...(await Promise.all([
       program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),

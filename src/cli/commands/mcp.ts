@@ -17,6 +17,7 @@ export const mcp: Command = {
     const { serve } = await import('../../mcp/serve.ts'); // no other command needs any of it
     await serve({
       connect: () => context.connect(),
+      target: context.target,
       folder: path.resolve(context.cwd, textOption(given, 'folder') ?? '.'),
       env: context.env,
       readOnly: flag(given, 'read-only'),

@@ -1,12 +1,15 @@
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
 import { launch, type Launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch } from '../../client/submitFile.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import { flag, numberOption, oneWord, textOption, textOptions, type Command } from '../command.ts';
+import type { Context } from '../context.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
@@ -14,6 +17,7 @@ import { compileCondition } from '../../trace/query.ts';
 import { followBatch } from '../follow.ts';
 
 const idList = z.array(z.string());
+const withTarget = z.looseObject({ target: z.string().optional() });
 
 export const run: Command = {
   name: 'run',
@@ -44,7 +48,8 @@ export const run: Command = {
     if (flag(given, 'detach') && bars.length > 0) throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', { mend: 'Use rollout report BATCH --fail-under … later.' });
     const holding = holdingOf(flag(given, 'hold'), textOption(given, 'hold-where'));
     // The server starts while the files are read.
-    const connecting = context.connect();
+    const target = context.target ?? (await targetOfFile(context, file));
+    const connecting = context.connect(target);
     connecting.catch(() => undefined); // told below, unless the files are wrong
     const { built, warnings } = await readBatch(file, context.cwd, context.env, {
       ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(seed === undefined ? {} : { seed }),
@@ -64,6 +69,26 @@ export const run: Command = {
     return followBatch(context, connection, batch, { bars });
   },
 };
+
+/** Where the file says that its batch runs. What is wrong with the file is told when it is read as a whole. */
+async function targetOfFile(context: Context, file: string): Promise<string> {
+  const text = await diskFiles(context.cwd).readText(file).catch((error: unknown) => {
+    if (StudioError.is(error) || error instanceof Error) return '';
+    throw error;
+  });
+  const target = withTarget.safeParse(yamlOf(text)).data?.target ?? LOCAL;
+  if (target === LOCAL || !context.storeGiven) return target;
+  throw new StudioError('usage', `${file} runs on the target ${target}, but a store of this machine was named.`, { mend: `Say which is meant: rollout run ${file} --target ${target}, or --target ${LOCAL}.` });
+}
+
+function yamlOf(text: string): unknown {
+  try {
+    return parse(text, { logLevel: 'silent' });
+  } catch (error) {
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
+}
 
 /** What holds an attempt, to be set before anything runs. */
 function holdingOf(entry: boolean, where: string | undefined): Pick<Launch, 'debug' | 'breakpoints'> {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { LOCAL } from '../../client/targets/local.ts';
 import { entryUrl, LONG_RUNNING } from '../../common/entries.ts';
 import { StudioError, type ErrorCode } from '../../common/errors.ts';
 import { readyLine, type ReadyLine } from '../../protocol/serverFile.ts';
@@ -9,17 +10,25 @@ import { numberOption, textOption, type Command } from '../command.ts';
 
 export const serve: Command = {
   name: 'serve',
-  usage: '[--port N] [--host ADDRESS]',
+  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--log json]',
   text: 'Runs the server of a store in the foreground until Ctrl-C. It does not end when idle.',
   options: {
     port: { type: 'string', value: 'N', text: 'port (any free one)' },
     host: { type: 'string', value: 'ADDRESS', text: 'address to listen on (127.0.0.1)' },
+    otlp: { type: 'string', value: 'URL', text: 'collector that gets finished rollouts as traces' },
+    metrics: { type: 'string', value: 'token|open', text: 'who may read /metrics: clients with a token (default), or anyone' },
+    log: { type: 'string', value: 'text|json', text: 'form of the log on stderr (text)' },
   },
   async run(context, given) {
+    if (context.target !== undefined && context.target !== LOCAL) throw new StudioError('usage', 'rollout serve runs the server of a store of this machine.', { mend: 'In a cluster: rollout cluster install.' });
     const port = numberOption(given, 'port', 0) ?? 0;
     const child = spawn(process.execPath, [
       ...LONG_RUNNING, fileURLToPath(entryUrl('server')), '--store', context.store,
       '--port', String(port), '--host', textOption(given, 'host') ?? '127.0.0.1', '--idle-seconds', '0',
+      ...['otlp', 'metrics', 'log'].flatMap((name) => {
+        const value = textOption(given, name);
+        return value === undefined ? [] : [`--${name}`, value];
+      }),
     ], { stdio: ['ignore', 'pipe', 'inherit'] });
     // Ctrl-C in a terminal reaches the child too; a signal sent to us alone does not.
     context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });

@@ -8,6 +8,7 @@ import { offlinePage } from '../../client/offline/offlinePage.ts';
 import { openExternal } from '../../client/openExternal.ts';
 import { comparePlaceOf, isReference, placeOf } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { PagePlace } from '../../protocol/page.ts';
@@ -63,8 +64,10 @@ async function serve(context: Context, connection: Connection, place: PagePlace,
   else context.print(url);
   // A page that cannot be opened here may still be opened elsewhere.
   if (how.open) await openExternal(url).catch((error: unknown) => context.tell(errorText(error)));
-  if (context.json) return 0;
-  context.tell(`${how.edit ? 'Whoever has this address may change things. ' : ''}Ctrl-C ends the viewing; the server ends by itself when nothing runs.`);
+  // A server of this machine stays for a while; the way to one elsewhere ends with this command.
+  const here = (context.target ?? LOCAL) === LOCAL;
+  if (context.json && here) return 0;
+  context.tell(`${how.edit ? 'Whoever has this address may change things. ' : ''}Ctrl-C ends the viewing; the server ${here ? 'ends by itself when nothing runs' : 'goes on'}.`);
   // Being connected keeps the server there, and finds or starts it again should it be lost.
   await subscribe(connection, head, {
     notice: context.tell,

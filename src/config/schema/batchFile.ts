@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
 import { modelSection } from './modelSection.ts';
-import { amount, choice, duration, expects, flag, group, listOf, number, path, share, text, whole } from './values.ts';
+import { podsSection } from './podsSection.ts';
+import { amount, choice, duration, expects, flag, group, number, path, share, text, whole } from './values.ts';
 
 export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia'] as const;
 
@@ -56,20 +57,6 @@ const scorer = z.discriminatedUnion('kind', [
   }),
 ], expects('a scorer', '{ kind: exact }'));
 
-const pods = z.strictObject({
-  image: text('node:24-slim').optional().describe('Container image of the workers.'),
-  count: whole(1, 16).optional().describe('How many pods work at once.'),
-  requests: z
-    .strictObject({
-      cpu: z.union([z.number(), z.string()], expects('an amount of CPU', '500m')).optional().describe('CPU each pod asks for, as Kubernetes writes it.'),
-      memory: z.union([z.number(), z.string()], expects('an amount of memory', '2Gi')).optional().describe('Memory each pod asks for, as Kubernetes writes it.'),
-    })
-    .optional()
-    .describe('What each pod asks the cluster for.'),
-  sidecars: listOf(z.record(z.string(), z.unknown()), 'a list of containers', '[]').optional().describe('Containers that run beside each worker, as Kubernetes writes them.'),
-  isolation: choice(['shared', 'pod']).optional().describe('`shared`: a pod runs many rollouts. `pod`: each rollout has a pod of its own.'),
-});
-
 const CONCURRENCY = expects('auto, or a whole number, 1 or more', 'auto');
 
 export const batchFile = z.strictObject({
@@ -92,14 +79,14 @@ export const batchFile = z.strictObject({
     .strictObject({ infrastructure: whole(0, 3).default(DEFAULTS.retry.infrastructure).describe('Further tries at an attempt whose try was lost by infrastructure. Never for an agent\'s own failure.') })
     .prefault({})
     .describe('What is tried again.'),
-  target: text('local', 'local, or the name of a cluster').default(DEFAULTS.target).describe('Where the batch runs. `local`: on this machine. Clusters are not yet available.'),
+  target: text('local', 'local, or the name of a cluster').default(DEFAULTS.target).describe('Where the batch runs. `local`: on this machine. Any other name: a cluster, see `rollout target`.'),
   concurrency: z.union([z.literal('auto'), z.int().min(1, CONCURRENCY)], CONCURRENCY).default(DEFAULTS.concurrency)
     .describe('Most rollouts at once. `auto` follows what the model server can take.'),
   notify: z.strictObject({ url: text('https://example.org/hook', 'a URL').describe('Gets a POST with the report when the batch has ended.') }).optional().describe('Who is told at the end.'),
   order: choice(['breadth', 'depth']).default(DEFAULTS.order).describe('`breadth`: every task gets its first attempt first. `depth`: all attempts of a task one after another.'),
   priority: z.int(expects('a whole number', '0')).default(DEFAULTS.priority).describe('Batches with a higher number go first.'),
   hold_limit: duration('1h').prefault(DEFAULTS.hold_limit).describe('How long a breakpoint or a step holds a rollout before it goes on by itself.'),
-  pods: pods.optional().describe('How pods look, where `target` is a cluster.'),
+  pods: podsSection.optional().describe('How pods look, where `target` is a cluster.'),
 });
 export type BatchFile = z.output<typeof batchFile>;
 export type ScorerSection = BatchFile['scorer'];

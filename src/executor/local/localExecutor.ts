@@ -57,7 +57,7 @@ export class LocalExecutor implements Executor {
   constructor(options: LocalExecutorOptions) {
     this.#options = options;
     this.#cores = options.cores ?? availableParallelism();
-    this.#leftovers = removeLeftovers(options.work).catch((error: unknown) => options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`));
+    this.#leftovers = removeLeftovers(options.work).catch((error: unknown) => options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`, { level: 'warning' }));
   }
 
   wants(record: BatchRecord, submission: Submission): void {
@@ -76,7 +76,7 @@ export class LocalExecutor implements Executor {
     }
     batch.starting = true;
     void this.#start(batch, workers, slots).catch((error: unknown) => {
-      this.#options.host.log(`starting a worker for ${batch.id} failed: ${errorText(error)}`);
+      this.#options.host.log(`starting a worker for ${batch.id} failed: ${errorText(error)}`, { level: 'error', batch: batch.id });
       this.#failed(batch);
     }).finally(() => {
       batch.starting = false;
@@ -122,7 +122,7 @@ export class LocalExecutor implements Executor {
       batch.workers.add(worker);
       this.#workers.add(worker);
       const following = worker.ended.then((end) => this.#ended(batch, worker, end))
-        .catch((error: unknown) => host.log(`after the end of ${worker.name}: ${errorText(error)}`))
+        .catch((error: unknown) => host.log(`after the end of ${worker.name}: ${errorText(error)}`, { level: 'error', batch: batch.id, worker: worker.name }))
         .finally(() => this.#following.delete(following));
       this.#following.add(following);
     }
@@ -152,7 +152,7 @@ export class LocalExecutor implements Executor {
     this.#workers.delete(worker);
     const well = end.code === 0;
     const tell = !well && !this.#hasEnded(batch);
-    if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`);
+    if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, { level: 'warning', batch: batch.id, worker: worker.name });
     const worked = await host.workerEnded(batch.id, worker.name, end.text, tell);
     const lived = performance.now() - worker.startedAt;
     if (well || lived > LIVED_MS || (worked && lived > WORKED_MS)) batch.failures = 0;

@@ -13,7 +13,7 @@ const LIVE_MS = 1_000;
 const QUIET_MS = 5_000;
 
 export interface BatchListPorts {
-  readonly server: Pick<ServerLink, 'connection' | 'connected' | 'state'>;
+  readonly server: Pick<ServerLink, 'connection' | 'connected' | 'moved' | 'state'>;
   /** Batches of one page. */
   readonly pageSize: () => number;
   readonly log: (text: string) => void;
@@ -29,16 +29,18 @@ export class HostBatchList implements BatchList {
   readonly #ports: BatchListPorts;
   readonly #watchers = new Set<WatchOptions>();
   readonly #ended = new AbortController();
-  readonly #listener: { dispose(): void };
+  readonly #listeners: readonly { dispose(): void }[];
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<void> | undefined;
   #askAgain = false;
   /** There is none older than those known. */
   #complete = false;
+  /** Counts the servers it read from. */
+  #era = 0;
 
   constructor(ports: BatchListPorts) {
     this.#ports = ports;
-    this.#listener = ports.server.connected(() => this.refresh());
+    this.#listeners = [ports.server.connected(() => this.refresh()), ports.server.moved(() => this.#forget())];
   }
 
   async get(batch: string, signal?: AbortSignal): Promise<BatchRow> {
@@ -78,7 +80,15 @@ export class HostBatchList implements BatchList {
     this.#ended.abort();
     clearTimeout(this.#timer);
     this.#watchers.clear();
-    this.#listener.dispose();
+    for (const listener of this.#listeners) listener.dispose();
+  }
+
+  /** What is known is of another server. */
+  #forget(): void {
+    this.#era += 1;
+    this.#complete = false;
+    this.#set([]);
+    this.refresh();
   }
 
   /** One question at a time; what is asked for meanwhile is asked right after. */
@@ -110,13 +120,15 @@ export class HostBatchList implements BatchList {
   }
 
   async #update(api: Api, signal: AbortSignal): Promise<void> {
+    const era = this.#era;
     const page = await api.batches({ limit: this.#ports.pageSize() }, signal);
+    if (era !== this.#era) return;
     if (page.next === undefined) this.#complete = true;
     const oldest = page.batches.at(-1)?.batch;
     // Ids sort by time: what is older than the page stays as it is, unless it runs.
     const older = page.next === undefined || oldest === undefined ? [] : this.rows.value.filter((row) => row.batch < oldest);
     const current = await Promise.all(older.map(async (row) => (isLive(row) ? api.batch(row.batch, signal) : row)));
-    this.#set([...page.batches, ...current]);
+    if (era === this.#era) this.#set([...page.batches, ...current]);
   }
 
   #set(rows: readonly BatchRow[]): void {

@@ -2,6 +2,7 @@
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import { plural } from '../../trace/text/units.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { batchProgress, batchText, isLive } from './batchText.ts';
 
 export interface StatusText {
@@ -14,8 +15,14 @@ export interface StatusText {
   readonly click: { readonly do: 'open'; readonly batch: string } | { readonly do: 'choose' } | { readonly do: 'start' };
 }
 
-/** undefined: there is nothing to say. */
-export function statusText(rows: readonly BatchRow[], server: ServerState): StatusText | undefined {
+/** `target`: what the window works with; of another machine it is always told. undefined: there is nothing to say. */
+export function statusText(rows: readonly BatchRow[], server: ServerState, target: string = LOCAL): StatusText | undefined {
+  const said = stateText(rows, server, target !== LOCAL);
+  if (target === LOCAL || said === undefined) return said;
+  return { ...said, text: `${said.text} · ${target}`, label: `${said.label}, target ${target}`, tooltip: `Target ${target}\n${said.tooltip}` };
+}
+
+function stateText(rows: readonly BatchRow[], server: ServerState, always: boolean): StatusText | undefined {
   if (server.state === 'stopped') {
     const text = server.text ?? 'The rollout server is not running.';
     return { text: '$(warning) Rollout stopped', label: 'Rollout: the server stopped', tooltip: `${text} Click to start it.`, warning: true, click: { do: 'start' } };
@@ -34,7 +41,7 @@ export function statusText(rows: readonly BatchRow[], server: ServerState): Stat
     };
   }
   if (paused[0] !== undefined) return { text: `$(beaker) Rollout ${paused.length} paused`, label: `Rollout: ${paused.length} paused`, tooltip: lines(paused), warning: false, click: { do: 'open', batch: paused[0].batch } };
-  if (rows.length === 0) return undefined;
+  if (rows.length === 0 && !always) return undefined;
   return { text: '$(beaker) Rollout', label: 'Rollout: nothing runs', tooltip: 'Nothing runs. Click to open a batch.', warning: false, click: { do: 'choose' } };
 }
 

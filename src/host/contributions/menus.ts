@@ -42,6 +42,12 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.showLog': 'true',
   'rollout.collectDiagnostics': 'true',
   'rollout.startServer': all(TRUSTED, `${VIEW_KEYS.server} == stopped`),
+  'rollout.addTarget': TRUSTED,
+  'rollout.selectTarget': all(TRUSTED, VIEW_KEYS.targets),
+  'rollout.useTarget': 'false',
+  'rollout.removeTarget': all(TRUSTED, VIEW_KEYS.targets),
+  'rollout.installTarget': all(TRUSTED, VIEW_KEYS.clusters),
+  'rollout.uninstallTarget': all(TRUSTED, VIEW_KEYS.clusters),
   'rollout.refresh': 'false',
   'rollout.copyReference': ANY_PAGE,
   'rollout.forgetSecrets': TRUSTED,
@@ -50,7 +56,9 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
 const onAttempt = all(TRUSTED, 'webviewSection == rolloutAttempt');
 const inView = (view: string): string => `view == ${view}`;
 const inBatches = (item: string): string => all(inView(VIEW_IDS.batches), item);
+const inTargets = (item: string): string => all(inView(VIEW_IDS.targets), item);
 const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
+const IDLE_TARGET = 'viewItem =~ /^target\\.\\w+\\.idle/';
 const ANY_BATCH = 'viewItem =~ /^batch\\./';
 const pageIs = (...states: readonly string[]): string => all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
 
@@ -95,7 +103,9 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.newBatch', when: all(inView(VIEW_IDS.batches), HAS_FOLDER), group: '2_rollout@1' },
     { command: 'rollout.newAgent', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@1' },
     { command: 'rollout.newTool', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@2' },
-    { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
+    { command: 'rollout.addTarget', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
+    { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@2' },
+    { command: 'rollout.selectTarget', when: all(TRUSTED, inView(VIEW_IDS.targets), VIEW_KEYS.targets), group: '0_rollout@1' },
     { command: 'rollout.showLog', when: inView(VIEW_IDS.targets), group: '1_rollout@1' },
     { command: 'rollout.collectDiagnostics', when: inView(VIEW_IDS.targets), group: '1_rollout@2' },
     { command: 'rollout.forgetSecrets', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: '1_rollout@3' },
@@ -132,6 +142,13 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.runFailedAgain', when: inBatches(ANY_BATCH), group: '3_launch@2' },
     { command: 'rollout.retryUnsettled', when: inBatches(ANY_BATCH), group: '3_launch@3' },
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: '3_launch@1' },
+    { command: 'rollout.useTarget', when: inTargets(IDLE_TARGET), group: 'inline@1' },
+    { command: 'rollout.startServer', when: inTargets('viewItem == target.local.used.stopped'), group: 'inline@1' },
+    { command: 'rollout.installTarget', when: inTargets('viewItem =~ /^(target\\.cluster\\.\\w+\\.(missing|unknown)|finding\\.(server|namespace)\\.missing)$/'), group: 'inline@2' },
+    { command: 'rollout.useTarget', when: inTargets(IDLE_TARGET), group: '1_use@1' },
+    { command: 'rollout.installTarget', when: inTargets('viewItem =~ /^target\\.cluster\\./'), group: '2_install@1' },
+    { command: 'rollout.uninstallTarget', when: inTargets('viewItem =~ /^target\\.cluster\\.\\w+\\.(installed|unknown)$/'), group: '2_install@2' },
+    { command: 'rollout.removeTarget', when: inTargets('viewItem =~ /^target\\.(cluster|url)\\./'), group: '3_remove@1' },
     { command: 'rollout.copyReference', when: inBatches('viewItem =~ /^(batch\\.|task|attempt)/'), group: '9_copy@1' },
   ],
 };

@@ -2,6 +2,7 @@
 
 export const DEFAULTS = {
   store: '',
+  target: '',
   'launch.openPage': true,
   'launch.confirmAbove': 500,
   'view.batchesLimit': 50,
@@ -27,6 +28,10 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
   {
     title: 'Store',
     settings: {
+      target: {
+        type: 'string', scope: 'machine-overridable',
+        markdownDescription: 'The target this window works with: the name of a cluster or server that was added with *Rollout: Add Target…*. When empty or `local`, it is this machine, with the store below.',
+      },
       store: {
         type: 'string', scope: 'machine-overridable',
         markdownDescription: 'Where batches and trajectories are kept: a folder, or a PostgreSQL address (`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then a folder in your user data that the `rollout` command shares. A password belongs into `PGPASSWORD` or a `.pgpass` file, not here.',

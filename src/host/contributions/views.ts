@@ -11,6 +11,9 @@ export const VIEW_KEYS = {
   agentFiles: 'rollout.hasAgentFiles',
   /** `ok`, `lost` or `stopped`. */
   server: 'rollout.serverState',
+  /** A target beside this machine was added; one of them is a cluster. */
+  targets: 'rollout.hasTargets',
+  clusters: 'rollout.hasClusters',
 } as const;
 
 export const viewsContainers = {
@@ -65,5 +68,5 @@ export const viewsWelcome = [
   { view: VIEW_IDS.agents, when: NO_FOLDER, contents: 'Open a folder to see its agents and their tools.\n[Open Folder](command:vscode.openFolder)' },
   { view: VIEW_IDS.agents, when: `workspaceFolderCount != 0 && !${VIEW_KEYS.agentFiles}`, contents: 'This workspace has no agent file (*.agent.yaml) yet.\n[New Agent…](command:rollout.newAgent)' },
   { view: VIEW_IDS.targets, when: RESTRICTED, contents: RESTRICTED_TEXT },
-  { view: VIEW_IDS.targets, when: TRUSTED, contents: 'No rollout server runs on this store. It starts by itself when something is launched or opened.\n[Start Server](command:rollout.startServer)' },
+  { view: VIEW_IDS.targets, when: TRUSTED, contents: 'No rollout server runs on this store. It starts by itself when something is launched or opened.\n[Start Server](command:rollout.startServer)\nBatches can also run on a Kubernetes cluster.\n[Add Target…](command:rollout.addTarget)' },
 ] as const;

@@ -17,6 +17,8 @@ export interface TaskList {
   /** Path of the dataset. */
   readonly dataset: string;
   readonly attempts: number;
+  /** Where the file says that it runs. */
+  readonly target: string;
   readonly tasks: readonly TaskSpot[];
   /** Whether the dataset has no others. */
   readonly whole: boolean;
@@ -37,7 +39,7 @@ export async function taskList(files: Files, path: string, most: number): Promis
     tasks.push({ id: task.id, question: task.question, line });
   }
   if (tasks.length === 0 && hasErrors(faults)) throw wrong(faults);
-  return { name: value.name, dataset: value.dataset.spec.path, attempts: value.file.attempts, tasks, whole };
+  return { name: value.name, dataset: value.dataset.spec.path, attempts: value.file.attempts, target: value.file.target, tasks, whole };
 }
 
 function wrong(problems: readonly Problem[]): StudioError {

@@ -63,6 +63,7 @@ async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }>
   parts.services.server.connection().catch(() => undefined);
   const asked = await askLaunch({
     files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
+    target: parts.services.server.target,
     ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
     ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
   }, parts.memory);

@@ -6,7 +6,7 @@ import { folderOf } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';
 import { withProgress } from '../window/progress.ts';
-import { setting } from '../window/settings.ts';
+import { chooseTarget, setting } from '../window/settings.ts';
 import { askValue } from './values/askValue.ts';
 import type { LaunchMemory } from './memory.ts';
 import { answersText, attemptCount, type FileFacts, type LaunchAnswers } from './plan.ts';
@@ -26,6 +26,8 @@ export interface LaunchOrder {
   readonly answers: LaunchAnswers;
   /** For the question before a large batch; absent: not asked. */
   readonly facts?: FileFacts;
+  /** The window works with it from then on; absent: the one it works with. */
+  readonly target?: string;
   /** These answers are no habit: they are not offered the next time. */
   readonly once?: boolean;
 }
@@ -36,6 +38,7 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
   const { file, answers, facts } = order;
   if (file.scheme !== 'file') throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', { mend: 'Open the folder on the machine it lies on.' });
   if (facts !== undefined && !(await confirmed(answers, facts))) return;
+  if (order.target !== undefined && order.target !== services.server.target) await chooseTarget(order.target);
   // The command line reads what is on the disk.
   await vscode.workspace.saveAll(false);
   const known = memory.file(file.fsPath);

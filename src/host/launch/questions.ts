@@ -1,4 +1,4 @@
-/** Launch Batch…: which file, which tasks, how many attempts. */
+/** Launch Batch…: which file, which tasks, how many attempts, and where, if there is a choice. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { taskList, type TaskList } from '../files/taskList.ts';
@@ -7,6 +7,7 @@ import { BACK, type Answer } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { SKIPPED, walk } from '../window/questions/steps.ts';
 import type { LaunchMemory } from './memory.ts';
+import { askTarget, targetNames } from './target.ts';
 import { attemptChoices, taskChoices, wrongAttempts, type ChosenTasks, type FileFacts, type LaunchAnswers } from './plan.ts';
 
 /** Most tasks that are read to be offered. */
@@ -16,6 +17,8 @@ export interface Asked {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
   readonly facts: FileFacts;
+  /** Absent: where the window launches anyway. */
+  readonly target?: string;
 }
 
 export interface Given {
@@ -24,6 +27,8 @@ export interface Given {
   /** What is chosen already. */
   readonly file?: vscode.Uri;
   readonly tasks?: ChosenTasks;
+  /** The target the window works with. */
+  readonly target: string;
 }
 
 /** undefined: the user closed one of the questions. */
@@ -33,6 +38,8 @@ export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Ask
   let tasks = given.tasks;
   let attempts: number | undefined;
   let answers: LaunchAnswers | undefined;
+  let target: string | undefined;
+  const targets = await targetNames();
   const facts = async (of: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
     if (known?.file.toString() !== of.toString()) known = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
     const { list } = known;
@@ -65,10 +72,16 @@ export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Ask
       if (answer !== undefined && answer !== BACK) attempts = answer.attempts;
       return answer;
     },
-  ].slice(given.file === undefined ? 0 : 1);
+    async (step: number, of: number) => {
+      const { list } = await facts(chosenFile());
+      const answer = await askTarget({ title: titleOf(chosenFile()), step, steps: of }, targets, list.target, given.target);
+      if (answer !== undefined && answer !== BACK) target = answer;
+      return answer;
+    },
+  ].slice(given.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
   if (!(await walk(steps))) return undefined;
   const about = await facts(chosenFile());
-  return { file: chosenFile(), facts: about.facts, answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) } };
+  return { file: chosenFile(), facts: about.facts, ...(target === undefined ? {} : { target }), answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) } };
 }
 
 const TITLE = 'Launch Batch';

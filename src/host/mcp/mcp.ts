@@ -6,7 +6,7 @@ import { PRODUCT } from '../../common/product.ts';
 import { MCP_PROVIDER } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
-import { chosenStore } from '../window/settings.ts';
+import { chosenStore, chosenTarget } from '../window/settings.ts';
 import { mcpApi } from './api.ts';
 import { mcpDefinitions } from './definitions.ts';
 
@@ -20,13 +20,13 @@ export function registerMcp(values: StoredValues): vscode.Disposable {
     vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration(`${SECTION}.store`)) changed.fire();
+      if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`)) changed.fire();
     }),
     api.register(MCP_PROVIDER, {
       onDidChangeMcpServerDefinitions: changed.event,
       provideMcpServerDefinitions: () => mcpDefinitions({
         folders: (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file').map((folder) => folder.uri.fsPath),
-        store: chosenStore(), trusted: vscode.workspace.isTrusted, program: process.execPath, file: fileURLToPath(entryUrl('cli')),
+        store: chosenStore(), target: chosenTarget(), trusted: vscode.workspace.isTrusted, program: process.execPath, file: fileURLToPath(entryUrl('cli')),
       }).map(({ label, command, args, env }) => api.definition(label, command, args, env, PRODUCT)),
       resolveMcpServerDefinition: async (definition) => {
         definition.env = { ...(await values.of(values.names)), ...definition.env };

@@ -10,6 +10,7 @@ import type { Cli } from '../services.ts';
 
 export interface CliPorts {
   readonly store: () => string;
+  readonly target: () => string;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
   readonly log: (text: string) => void;
@@ -38,7 +39,7 @@ async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env,
     // The channel carries nothing: closing it asks the command to end, also when this process dies.
     cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], windowsHide: true,
     // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
-    env: { ...process.env, ...env, ROLLOUT_STORE: ports.store(), ELECTRON_RUN_AS_NODE: '1' },
+    env: { ...process.env, ...env, ROLLOUT_STORE: ports.store(), ROLLOUT_TARGET: ports.target(), ELECTRON_RUN_AS_NODE: '1' },
   });
   let patience: NodeJS.Timeout | undefined;
   const stopped = { asked: false };

@@ -1,9 +1,11 @@
 /**
- * The way to the server of the chosen store: made at the first use, held by a socket of its own so that a loss is known
- * at once, found again without starting anything, and started again only when the user says so. Knows nothing of VS Code.
+ * The way to the server of the chosen store or target: made at the first use, held by a socket of its own so that a loss
+ * is known at once, and found again without starting anything. One of this machine is started again only when the user
+ * says so; one of a cluster starts by itself, so it is looked for as long as it takes. Knows nothing of VS Code.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { connect, Connection } from '../../client/connect.ts';
+import type { Connection, ConnectOptions } from '../../client/connect.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { abortable, sleep } from '../../common/abort.ts';
 import { Emitter, Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -15,12 +17,20 @@ import type * as live from './liveConnection.ts';
 /** A server that only lost its connections is found again within this time. */
 const REGAIN_MS = 3_000;
 const REGAIN_POLL_MS = 250;
+/** A target that stays away is asked so often. */
+const LATER_POLL_MS = 5_000;
+
+/** Of a target it keeps something open here. */
+export type HeldConnection = Connection & { close?(): void };
 
 export interface LinkPorts {
   readonly store: () => string;
+  /** Name of the target, or `local`. */
+  readonly target: () => string;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
-  readonly connect: typeof connect;
+  /** To the server of the target; of `local`, to that of the store. */
+  readonly connect: (target: string, options: ConnectOptions) => Promise<HeldConnection>;
   readonly log: (text: string) => void;
   /** The server is gone and has to be started by the user. Told once for each loss. */
   readonly stopped: (text: string) => void;
@@ -37,19 +47,21 @@ interface Attempt {
 
 const FINE: ServerState = { state: 'ok' };
 
-export class LocalServerLink implements ServerLink {
+export class WindowServerLink implements ServerLink {
   readonly state = new Observable<ServerState>(FINE);
   readonly #ports: LinkPorts;
   readonly #connected = new Emitter<Connection>();
+  readonly #moved = new Emitter<undefined>();
   readonly #ended = new AbortController();
   /** Everything that belongs to the store as it is set now. */
   #era = new AbortController();
-  #now: Connection | undefined;
+  #now: HeldConnection | undefined;
   #socket: FrameSocket | undefined;
   #attempt: Attempt | undefined;
-  #regaining: Promise<void> | undefined;
+  #regaining: Promise<unknown> | undefined;
   #lastAddress: live.BothAddresses | undefined;
   readonly connected = this.#connected.event;
+  readonly moved = this.#moved.event;
 
   /** What others hold: it stays the same when the server behind it is another. */
   #given: Connection | undefined;
@@ -62,21 +74,26 @@ export class LocalServerLink implements ServerLink {
     return this.#ports.store();
   }
 
+  get target(): string {
+    return this.#ports.target();
+  }
+
   async connection(options: { readonly start?: boolean; readonly signal?: AbortSignal } = {}): Promise<Connection> {
     const signal = options.signal ?? this.#ended.signal;
     if (!this.#ports.trusted()) throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', { mend: 'Trust the workspace to go on.' });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
-    if (this.#regaining !== undefined) await abortable(this.#regaining, signal);
+    if (this.#regaining !== undefined) await abortable(this.#patience(this.#regaining, signal), signal);
     if (this.#now !== undefined && this.#given !== undefined) return this.#given;
     // After a loss only the user starts it again.
     const start = options.start ?? this.state.value.state !== 'stopped';
     return abortable(this.#make(start), signal);
   }
 
-  /** Another store was chosen: the next use finds or starts its server. */
+  /** Another store or target was chosen: the next use finds or starts its server. */
   reset(): void {
     this.#leave();
     this.state.set(FINE);
+    this.#moved.fire(undefined);
   }
 
   /** Something that ends with it. */
@@ -92,6 +109,7 @@ export class LocalServerLink implements ServerLink {
   #leave(): void {
     this.#era.abort();
     this.#era = new AbortController();
+    this.#now?.close?.();
     this.#now = undefined;
     this.#attempt = undefined;
     this.#regaining = undefined;
@@ -123,7 +141,7 @@ export class LocalServerLink implements ServerLink {
     try {
       await setImmediate(); // reading the client's code takes longer than the rest of the activation, which asks already
       const [found, made] = await Promise.all([
-        this.#ports.connect({ store: this.store, start, signal: era, onNotice: this.#ports.notice }),
+        this.#ports.connect(this.target, { store: this.store, start, signal: era, onNotice: this.#ports.notice }),
         import('./liveConnection.ts'),
       ]);
       return this.#take(found, made, era);
@@ -136,11 +154,14 @@ export class LocalServerLink implements ServerLink {
     }
   }
 
-  #take(found: Connection, { connectionTo, holdServer }: typeof live, era: AbortSignal): Connection {
-    if (era.aborted) throw new StudioError('cancelled', 'Another store was chosen meanwhile.');
+  #take(found: HeldConnection, { connectionTo, holdServer }: typeof live, era: AbortSignal): Connection {
+    if (era.aborted) {
+      found.close?.();
+      throw new StudioError('cancelled', 'Another store or target was chosen meanwhile.');
+    }
     this.#now = found;
     this.#lastAddress = { full: found.address(), reading: found.readAddress() };
-    this.#ports.log(`Connected to the server of ${shownStore(this.store)} at ${found.address().url}`);
+    this.#ports.log(`Connected to the server of ${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${found.address().url}`);
     this.#socket = holdServer(found, {
       notice: this.#ports.notice,
       closed: () => {
@@ -155,34 +176,52 @@ export class LocalServerLink implements ServerLink {
     return this.#given;
   }
 
+  /** Who waits for a server that was lost is told when that takes too long; it is looked for all the same. */
+  async #patience(regaining: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const late = sleep(this.#regainMs, AbortSignal.any([over.signal, signal])).then(() => 'late', () => 'over');
+    const first = await Promise.race([regaining, late]);
+    over.abort();
+    if (first === 'late' && this.#regaining === regaining) throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not answer.');
+  }
+
   #lose(era: AbortSignal): void {
+    const { target } = this;
+    this.#now?.close?.();
     this.#now = undefined;
     this.#socket = undefined;
     this.#ports.log('The connection to the server was lost');
     const regaining = this.#regain(era);
     this.#regaining = regaining;
-    this.state.set({ state: 'lost', text: 'The rollout server does not answer. Looking for it…' });
-    void regaining.then(() => {
+    this.state.set({ state: 'lost', text: target === LOCAL ? 'The rollout server does not answer. Looking for it…' : `The target ${target} does not answer. Trying again…` });
+    void regaining.then((why) => {
       if (era.aborted) return;
       this.#regaining = undefined;
       if (this.#now !== undefined) return;
-      const text = 'The rollout server stopped. What it was running goes on once it is started again.';
+      const text = target === LOCAL ? 'The rollout server stopped. What it was running goes on once it is started again.' : (why ?? `The target ${target} does not answer.`);
       this.state.set({ state: 'stopped', text });
       this.#ports.stopped(text);
     });
   }
 
-  async #regain(era: AbortSignal): Promise<void> {
-    const until = performance.now() + (this.#ports.regainMs ?? REGAIN_MS);
-    while (!era.aborted && performance.now() < until) {
+  get #regainMs(): number {
+    return this.#ports.regainMs ?? REGAIN_MS;
+  }
+
+  /** Gives why it was given up. */
+  async #regain(era: AbortSignal): Promise<string | undefined> {
+    const until = performance.now() + this.#regainMs;
+    for (;;) {
+      const late = performance.now() >= until;
+      if (era.aborted || (late && this.target === LOCAL)) return undefined;
       try {
-        await sleep(REGAIN_POLL_MS, era);
+        await sleep(late ? LATER_POLL_MS : REGAIN_POLL_MS, era);
         await this.#connect(false);
-        return;
+        return undefined;
       } catch (error) {
         if (StudioError.is(error, 'unavailable') || StudioError.is(error, 'cancelled')) continue;
         this.#ports.log(errorText(error));
-        return;
+        return errorText(error);
       }
     }
   }

@@ -3,15 +3,16 @@ import * as vscode from 'vscode';
 import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
+import type { KnownTargets } from '../targets/knownTargets.ts';
 import { AgentTree } from './agents/agentTree.ts';
 import type { MoreNode, TroubleNode } from './batches/batchNodes.ts';
 import { BatchTree, LOAD_MORE } from './batches/batchTree.ts';
 import { TargetTree } from './targets/targetTree.ts';
 
-export function registerViews(services: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
+export function registerViews(services: Services, register: RegisterCommand, files: StudioFiles, known: KnownTargets): vscode.Disposable {
   const batches = new BatchTree(services);
   const agents = new AgentTree(services, files);
-  const targets = new TargetTree(services);
+  const targets = new TargetTree(services, known);
   const batchView = vscode.window.createTreeView(VIEW_IDS.batches, { treeDataProvider: batches, showCollapseAll: true, canSelectMany: true });
   const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
   const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
@@ -51,12 +52,14 @@ export function registerViews(services: Services, register: RegisterCommand, fil
     targetView.onDidChangeVisibility(({ visible }) => targets.visible(visible)),
     batchView.onDidExpandElement(({ element }) => batches.expanded(element, true)),
     batchView.onDidCollapseElement(({ element }) => batches.expanded(element, false)),
+    targetView.onDidExpandElement(({ element }) => targets.expanded(element, true)),
+    targetView.onDidCollapseElement(({ element }) => targets.expanded(element, false)),
     register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | TroubleNode)), // only items of this view name it
     register('rollout.refresh', () => {
       services.batches.refresh();
       batches.refresh();
       files.refresh();
-      targets.refresh();
+      targets.askAgain();
       return Promise.resolve();
     }),
   );

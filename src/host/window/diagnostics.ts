@@ -31,7 +31,7 @@ export function registerDiagnostics({ server }: Services, register: RegisterComm
     const settings = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)])); // the table's own keys
     const text = diagnosticsText({
       product: PRODUCT, editor: `${vscode.env.appName} ${vscode.version}`, system: `${process.platform} ${process.arch} ${os.release()}, Node.js ${process.versions.node}`,
-      remote: vscode.env.remoteName, trusted: vscode.workspace.isTrusted, store: server.store, settings, server: answer, log: log.lines, secrets,
+      remote: vscode.env.remoteName, trusted: vscode.workspace.isTrusted, store: server.store, target: server.target, settings, server: answer, log: log.lines, secrets,
     });
     await act({ do: 'document', title: 'Rollout Diagnostics', text, language: 'markdown' });
   });

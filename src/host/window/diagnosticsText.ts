@@ -10,6 +10,7 @@ export interface DiagnosticFacts {
   readonly remote: string | undefined;
   readonly trusted: boolean;
   readonly store: string;
+  readonly target: string;
   readonly settings: Readonly<Record<string, unknown>>;
   /** The server as it answers, or why it does not. */
   readonly server: ServerInfo | string;
@@ -19,10 +20,10 @@ export interface DiagnosticFacts {
 }
 
 export function diagnosticsText(facts: DiagnosticFacts): string {
-  const { product, editor, system, remote, trusted, store, settings, server, log } = facts;
+  const { product, editor, system, remote, trusted, store, target, settings, server, log } = facts;
   const sections = [
     '# Rollout Studio diagnostics',
-    ['## Versions', `- extension: ${product}`, `- editor: ${editor}`, `- system: ${system}`, `- remote: ${remote ?? 'no'}`, `- workspace trusted: ${trusted ? 'yes' : 'no'}`, `- store: ${shownStore(store)}`].join('\n'),
+    ['## Versions', `- extension: ${product}`, `- editor: ${editor}`, `- system: ${system}`, `- remote: ${remote ?? 'no'}`, `- workspace trusted: ${trusted ? 'yes' : 'no'}`, `- target: ${target}`, `- store: ${shownStore(store)}`].join('\n'),
     ['## Settings', fenced('json', JSON.stringify(settings, undefined, 2))].join('\n\n'),
     ['## Server', typeof server === 'string' ? server : fenced('json', JSON.stringify(server, undefined, 2))].join('\n\n'),
     [`## Log, last ${log.length} lines`, fenced('', log.join('\n'))].join('\n\n'),

@@ -1,6 +1,7 @@
 /** The settings, typed by their table. */
 import * as vscode from 'vscode';
 import { defaultStore } from '../../client/folders.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { DEFAULTS, SECTION, type SettingName } from '../contributions/settings.ts';
 import { storeOf } from '../server/storeOf.ts';
 
@@ -11,6 +12,20 @@ export function setting<Name extends SettingName>(name: Name): SettingValue<Name
   const standard: string | number | boolean = DEFAULTS[name];
   const value = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
   return (typeof value === typeof standard ? value : standard) as SettingValue<Name>; // compared with the type of the default
+}
+
+/** The target the window works with; `local`: this machine. */
+export function chosenTarget(): string {
+  const name = setting('target').trim();
+  return name === '' ? LOCAL : name;
+}
+
+/** From now on the window works with this target: of a workspace, that is kept with it. */
+export async function chooseTarget(name: string): Promise<void> {
+  const where = vscode.workspace.workspaceFolders === undefined ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.Workspace;
+  await vscode.workspace.getConfiguration(SECTION).update('target', name === LOCAL ? undefined : name, where);
+  // What is set further out still says another one.
+  if (chosenTarget() !== name) await vscode.workspace.getConfiguration(SECTION).update('target', name, where);
 }
 
 /** The store that settings and environment name. */

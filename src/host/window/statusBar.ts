@@ -8,7 +8,7 @@ export function registerStatusBar(services: Services, batches: HostBatchList): v
   const item = vscode.window.createStatusBarItem('rollout.status', vscode.StatusBarAlignment.Left, 10);
   item.name = 'Rollout';
   const show = (): void => {
-    const status = statusText(batches.rows.value, services.server.state.value);
+    const status = statusText(batches.rows.value, services.server.state.value, services.server.target);
     if (status === undefined) {
       item.hide();
       return;
@@ -24,7 +24,7 @@ export function registerStatusBar(services: Services, batches: HostBatchList): v
   };
   // A server that runs anyway is followed; for this item alone none is started.
   let watching = vscode.workspace.isTrusted ? batches.watch({ start: false }) : undefined;
-  const listeners = [batches.rows.changed(show), services.server.state.changed(show)];
+  const listeners = [batches.rows.changed(show), services.server.state.changed(show), services.server.moved(show)];
   show();
   return vscode.Disposable.from(
     item,

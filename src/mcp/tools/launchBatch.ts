@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { launch } from '../../client/launch.ts';
 import { readBatch } from '../../client/submitFile.ts';
+import { checkTarget } from '../../client/targets/target.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
@@ -23,10 +24,11 @@ export const launchBatch = defineTool({
   effect: 'run',
   openWorld: true,
   async run({ file, attempts, limit, tasks, seed, concurrency }, { api, session, signal }) {
-    const { built, warnings } = await readBatch(workspaceFile(session.folder, file), session.folder, session.env, {
+    const { built, warnings, target } = await readBatch(workspaceFile(session.folder, file), session.folder, session.env, {
       ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(tasks === undefined ? {} : { tasks }),
       ...(seed === undefined ? {} : { seed }), ...(concurrency === undefined ? {} : { concurrency }),
     });
+    checkTarget(file, target, session.target);
     const batch = await launch(api, built, { signal });
     const told = warnings.slice(0, MOST_WARNINGS).map((warning) => formatProblem(warning, session.folder));
     return { data: { batch, warnings: told }, text: [`Batch ${batch} runs. wait_for_batch waits for its end.`, ...told].join('\n') };

@@ -13,7 +13,7 @@ export interface OriginRules {
   readonly allowOrigins: readonly string[];
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
+export const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 const ALL_ADDRESSES = new Set(['0.0.0.0', '::']);
 
 /** Throws StudioError `forbidden`. */

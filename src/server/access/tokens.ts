@@ -1,9 +1,15 @@
 /**
- * Who may do what. Client tokens belong to one run of a server; a worker token is a signature over its batch's id
+ * Who may do what. Client tokens belong to one run of a server, unless they are given to it; a worker token is a signature over its batch's id
  * with the store's key, so it outlives the server and holds at every server of the store.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+
+/** What a client shows to be let in: to do everything, or only to read. */
+export interface ClientTokens {
+  readonly full: string;
+  readonly read: string;
+}
 
 export type Who =
   | { readonly kind: 'client'; readonly readOnly: boolean }
@@ -15,13 +21,14 @@ const WORKER = /^w\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
 const SUBPROTOCOL = /^token\.(.+)$/;
 
 export class Tokens {
-  /** Full client token of this run. */
-  readonly full: string = randomBytes(32).toString('hex');
-  readonly read: string = randomBytes(32).toString('hex');
+  readonly full: string;
+  readonly read: string;
   readonly #key: string;
 
   /** `key`: the store's secret key. */
-  constructor(key: string) {
+  constructor(key: string, clients: ClientTokens = { full: randomBytes(32).toString('hex'), read: randomBytes(32).toString('hex') }) {
+    this.full = clients.full;
+    this.read = clients.read;
     this.#key = key;
   }
 

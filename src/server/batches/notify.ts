@@ -19,10 +19,10 @@ export async function notifyEnd(url: string, row: BatchRow, log: Log, signal: Ab
       });
       await response.body?.cancel();
       if (response.ok) return;
-      log(`notify of ${row.batch}, try ${index + 1}: status ${response.status}`);
+      log(`notify of ${row.batch}, try ${index + 1}: status ${response.status}`, { level: 'warning', batch: row.batch });
     } catch (error) {
       if (signal.aborted) return;
-      log(`notify of ${row.batch}, try ${index + 1}: ${errorText(error)}`);
+      log(`notify of ${row.batch}, try ${index + 1}: ${errorText(error)}`, { level: 'warning', batch: row.batch });
     }
   }
 }

@@ -68,7 +68,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#unwatch = options.changes.onAny((id) => {
-      if (id === undefined) this.#trackActive().catch((error: unknown) => options.log(`looking for batches failed: ${errorText(error)}`));
+      if (id === undefined) this.#trackActive().catch((error: unknown) => options.log(`looking for batches failed: ${errorText(error)}`, { level: 'error' }));
       else if (BATCH_ID.test(id)) this.look(id);
     });
     this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
@@ -154,7 +154,7 @@ export class Supervisor {
     if (tracked === undefined) {
       const own: Tracked = {
         id, submission: undefined, endpoints: [], answered: false, settled: true, stopTimer: undefined,
-        throttle: new Throttle(LOOK_EVERY_MS, () => this.#look(own), (error) => this.#options.log(`looking after ${id} failed: ${errorText(error)}`)),
+        throttle: new Throttle(LOOK_EVERY_MS, () => this.#look(own), (error) => this.#options.log(`looking after ${id} failed: ${errorText(error)}`, { level: 'error', batch: id })),
       };
       tracked = own;
       this.#tracked.set(id, own);
@@ -263,7 +263,7 @@ export class Supervisor {
     tracked.stopTimer ??= setTimeout(() => {
       tracked.stopTimer = undefined;
       store.closeRollouts({ batch: tracked.id }, { status: 'cancelled', reason }, true).catch((error: unknown) => {
-        log(`ending what runs of ${tracked.id} failed: ${errorText(error)}`);
+        log(`ending what runs of ${tracked.id} failed: ${errorText(error)}`, { level: 'error', batch: tracked.id });
       });
     }, STOP_GRACE_MS);
   }
@@ -273,12 +273,12 @@ export class Supervisor {
     const { store, hub, leasing, log } = this.#options;
     try {
       for (const ended of await store.expireSessions()) {
-        log(`worker ${ended.worker} of ${ended.batch} was lost with ${ended.rollouts.length} rollouts`);
+        log(`worker ${ended.worker} of ${ended.batch} was lost with ${ended.rollouts.length} rollouts`, { level: 'warning', batch: ended.batch, worker: ended.worker });
         hub.session(ended.session)?.expire();
         leasing.look(ended.batch, true);
       }
     } catch (error) {
-      log(`looking for lost workers failed: ${errorText(error)}`);
+      log(`looking for lost workers failed: ${errorText(error)}`, { level: 'error' });
     }
   }
 }

@@ -50,6 +50,14 @@ export class BatchSubscription implements Subscription {
     if (waited && !this.#full()) this.#throttle.ask(true);
   }
 
+  look(): void {
+    this.#throttle.ask(true);
+  }
+
+  get idle(): boolean {
+    return this.#throttle.idle;
+  }
+
   close(): void {
     this.#closed = true;
     this.#unwatch();

@@ -49,6 +49,16 @@ export class ClientConnection {
     socket.on('close', () => this.#closeAll());
   }
 
+  /** Everything stored until now is to be sent, though nobody told of it yet. */
+  look(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.look();
+  }
+
+  /** All of it left this process. */
+  get idle(): boolean {
+    return this.#socket.readyState !== this.#socket.OPEN || (this.#socket.bufferedAmount === 0 && [...this.#subscriptions.values()].every(({ idle }) => idle));
+  }
+
   #receive(data: RawData): void {
     let parsed: ClientFrame;
     try {
@@ -110,7 +120,7 @@ export class ClientConnection {
   /** A subscription cannot go on; the others do. */
   #failed(sub: string, error: unknown): void {
     this.#end(sub);
-    if (!StudioError.is(error)) this.#context.log(`a subscription failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    if (!StudioError.is(error)) this.#context.log(`a subscription failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, { level: 'error' });
     this.#send(frame({ type: 'error', sub, code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }));
   }
 

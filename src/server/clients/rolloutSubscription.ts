@@ -13,6 +13,10 @@ import { eventsFrame, frame } from './frames.ts';
 
 export interface Subscription {
   seen(cursor: number, rev: number | undefined): void;
+  /** Looks whether there is more to send, as if it had been told. */
+  look(): void;
+  /** All that is stored was sent, or the client must see some of it first. */
+  readonly idle: boolean;
   close(): void;
 }
 
@@ -57,10 +61,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
     this.#rollout = record.row.rollout;
     this.#cursor = after;
     this.#reader = new StreamReader(context.store, record.row.rollout, record.lineage);
-    this.#unwatch = context.changes.on(this.#rollout, () => {
-      this.#changed = true;
-      this.#pump();
-    });
+    this.#unwatch = context.changes.on(this.#rollout, () => this.look());
     if (deltas) this.#unlisten = context.deltas.listen(this.#rollout, this);
     this.#pump();
   }
@@ -69,6 +70,15 @@ export class RolloutSubscription implements Subscription, DeltaListener {
     const before = this.#flow.unseen;
     this.#flow.seen(cursor);
     if (before >= UNSEEN_BYTES && this.#flow.unseen < UNSEEN_BYTES) this.#pump();
+  }
+
+  look(): void {
+    this.#changed = true;
+    this.#pump();
+  }
+
+  get idle(): boolean {
+    return !this.#pumping && (!this.#changed || this.#flow.unseen >= UNSEEN_BYTES);
   }
 
   delta(span: number, offset: number, text: string): void {

@@ -60,7 +60,7 @@ function overruleLater(services: Services, record: RolloutRecord, command: Comma
   const timer = setTimeout(() => {
     store.closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
       .then(() => store.finishCommand(command.id, commandDone({ text: 'Its worker did not answer; the server ended it.' })))
-      .catch((error: unknown) => log(`cancelling ${rollout} failed: ${errorText(error)}`));
+      .catch((error: unknown) => log(`cancelling ${rollout} failed: ${errorText(error)}`, { level: 'error', rollout }));
   }, CANCEL_GRACE_MS);
   const unwatch = services.changes.on(command.id, () => {
     clearTimeout(timer);

@@ -1,6 +1,8 @@
 /** The server's command line. */
 import { parseArgs } from 'node:util';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { LOOPBACK } from '../access/origins.ts';
+import { LOG_FORMATS, type LogFormat } from '../log.ts';
 
 export interface ServerOptions {
   /** A folder, or `postgres://…`. */
@@ -11,28 +13,44 @@ export interface ServerOptions {
   /** How long the server stays with no client and no work. 0 = for ever. */
   readonly idleSeconds: number;
   /** Who brings workers. `none`: they come by themselves, with a token from `POST /v1/batches/<id>/worker_token`. */
-  readonly executor: 'local' | 'none';
+  readonly executor: 'local' | 'kubernetes' | 'none';
+  /** How workers on other machines reach it. undefined: at the address it listens on. */
+  readonly advertise: string | undefined;
+  /** Folder with its client tokens, in the files `full` and `read`. undefined: new ones each time it starts. */
+  readonly tokens: string | undefined;
   /** Names and origins the server may be called by beside its own. */
   readonly allowHosts: readonly string[];
   readonly allowOrigins: readonly string[];
   /** Folder of the pages for browsers; without it those of this installation. */
   readonly pages: string | undefined;
+  readonly log: LogFormat;
+  /** Who may read `/metrics`: clients with a token, or anyone who reaches it. */
+  readonly metrics: 'token' | 'open';
+  /** Base URL of a collector that gets finished rollouts as traces. undefined: as the OTEL_… variables say. */
+  readonly otlp: string | undefined;
 }
+
+const EXECUTORS = ['local', 'kubernetes', 'none'] as const satisfies readonly ServerOptions['executor'][];
 
 /** Throws StudioError `usage`. */
 export function parseOptions(argv: readonly string[]): ServerOptions {
   const values = read(argv);
   if (values.store === undefined || values.store === '') throw wrong('--store is missing.');
-  if (values.executor !== 'local' && values.executor !== 'none') throw wrong(`--executor is local or none, not ${values.executor}.`);
+  const executor = oneOf('executor', EXECUTORS, values.executor);
   return {
     store: values.store,
     host: values.host,
     port: whole('port', values.port, 65_535),
     idleSeconds: seconds(values['idle-seconds']),
-    executor: values.executor,
+    executor,
+    advertise: values.advertise === undefined ? undefined : origin(values.advertise),
+    tokens: values.tokens,
     allowHosts: values['allow-host'].map((name) => name.toLowerCase()),
     allowOrigins: values['allow-origin'].map((origin) => origin.toLowerCase()),
     pages: values.pages,
+    log: oneOf('log', LOG_FORMATS, values.log),
+    metrics: openWhere(oneOf('metrics', ['token', 'open'], values.metrics), values.host, executor),
+    otlp: values.otlp === undefined ? undefined : collector(values.otlp),
   };
 }
 
@@ -46,14 +64,45 @@ function read(argv: readonly string[]) {
         'port': { type: 'string', default: '0' },
         'idle-seconds': { type: 'string', default: '60' },
         'executor': { type: 'string', default: 'local' },
+        'advertise': { type: 'string' },
+        'tokens': { type: 'string' },
         'allow-host': { type: 'string', multiple: true, default: [] },
         'allow-origin': { type: 'string', multiple: true, default: [] },
         'pages': { type: 'string' },
+        'log': { type: 'string', default: 'text' },
+        'metrics': { type: 'string', default: 'token' },
+        'otlp': { type: 'string' },
       },
     }).values;
   } catch (error) {
     throw wrong(errorText(error));
   }
+}
+
+function oneOf<T extends string>(name: string, known: readonly T[], given: string): T {
+  const found = known.find((value) => value === given);
+  if (found === undefined) throw wrong(`--${name} is ${known.join(', ')}, not ${given}.`);
+  return found;
+}
+
+/** Without a token only where whoever reaches the server is of this machine, or of the cluster. */
+function openWhere(metrics: ServerOptions['metrics'], host: string, executor: ServerOptions['executor']): ServerOptions['metrics'] {
+  if (metrics === 'open' && executor !== 'kubernetes' && !LOOPBACK.has(host)) throw wrong(`--metrics open is for a server on loopback or in a cluster, not on ${host}: a scraper there shows the read token.`);
+  return metrics;
+}
+
+/** The base of a collector's paths. */
+function collector(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') throw wrong(`--otlp is the address of a collector, like http://name:4318, not “${text}”.`);
+  return url.href;
+}
+
+/** The origin of an address: workers add the paths. */
+function origin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.username !== '') throw wrong(`--advertise is an address like http://name:8080, not “${text}”.`);
+  return url.origin;
 }
 
 function whole(name: string, text: string, most: number): number {

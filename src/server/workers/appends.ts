@@ -6,6 +6,7 @@ import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import type { Log } from '../log.ts';
 import type { StoreHealth } from '../storeHealth.ts';
+import type { AppendOutcome, Counters } from '../telemetry/counters.ts';
 import type { WorkerSession } from './session.ts';
 
 type AppendFrame = Extract<WorkerFrame, { type: 'append' }>;
@@ -15,6 +16,7 @@ export interface AppendsContext {
   readonly deltas: Deltas;
   readonly log: Log;
   readonly health: StoreHealth;
+  readonly counters: Counters;
   readonly rolloutEnded: (batch: string) => void;
 }
 
@@ -25,22 +27,36 @@ export class Appends {
     this.#context = context;
   }
 
-  /** Answers with ack or refuse once it is durable. Frames are handed to the store in the order they came. */
-  append(session: WorkerSession, frame: AppendFrame): void {
+  /** Answers with ack or refuse once it is durable. Frames are handed to the store in the order they came. `bytes`: size of the frame. */
+  append(session: WorkerSession, frame: AppendFrame, bytes: number): void {
     const { rollout } = frame;
+    const since = performance.now();
+    const count = (outcome: AppendOutcome): void => this.#context.counters.appended(outcome, since);
     if (!session.rollouts.has(rollout)) {
+      count('fenced');
       session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message: 'This worker does not hold the rollout.' });
       return;
     }
     const wrong = firstWrong(frame);
     if (wrong !== undefined) {
+      count('invalid');
       void this.#refuseInvalid(session, rollout, wrong);
       return;
     }
+    session.appending += 1;
     this.#context.store.append({ rollout, epoch: frame.epoch, from: frame.from, events: frame.events }).then(
-      (result) => this.#answer(session, frame, result),
-      (error: unknown) => this.#failed(session, frame, error),
-    );
+      (result) => {
+        count(result.ok ? 'stored' : result.code);
+        if (result.ok) this.#context.counters.stored(frame.events.length, bytes);
+        this.#answer(session, frame, result);
+      },
+      (error: unknown) => {
+        count('failed');
+        this.#failed(session, frame, error);
+      },
+    ).finally(() => {
+      session.appending -= 1;
+    });
   }
 
   #answer(session: WorkerSession, frame: AppendFrame, result: AppendResult): void {
@@ -58,7 +74,7 @@ export class Appends {
 
   /** What else follows from events that are stored. */
   #follow(session: WorkerSession, events: readonly TraceEvent[], rollout: string): void {
-    const { deltas, rolloutEnded } = this.#context;
+    const { deltas, counters, rolloutEnded } = this.#context;
     const watched = deltas.watched(rollout);
     for (const event of events) {
       switch (event.kind) {
@@ -74,6 +90,7 @@ export class Appends {
           break;
         case 'rollout.end':
           session.forget(rollout);
+          counters.rolloutEnded(event.data);
           deltas.restart(rollout);
           rolloutEnded(session.batch);
           break;
@@ -85,7 +102,7 @@ export class Appends {
   /** The store could not take it (disk full, database away): nothing was changed, and the worker sends it again later. */
   #failed(session: WorkerSession, frame: AppendFrame, error: unknown): void {
     if (StudioError.is(error, 'storage')) this.#context.health.failed(error);
-    else this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`);
+    else this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`, { level: 'error', batch: session.batch, rollout: frame.rollout, worker: session.worker });
     if (StudioError.is(error, 'not_found')) {
       session.forget(frame.rollout);
       session.send({ type: 'refuse', rollout: frame.rollout, code: 'fenced', durable: 0, message: errorText(error) });

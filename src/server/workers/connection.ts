@@ -9,6 +9,7 @@ import type { Deltas } from '../clients/deltas.ts';
 import { commandFailed, commandDone } from '../commands/result.ts';
 import type { Log } from '../log.ts';
 import type { StoreHealth } from '../storeHealth.ts';
+import type { Counters } from '../telemetry/counters.ts';
 import { rawText } from '../socketText.ts';
 import { Appends } from './appends.ts';
 import { TRANSIENT, type Hub } from './hub.ts';
@@ -31,6 +32,7 @@ export interface WorkerContext {
   readonly deltas: Deltas;
   readonly log: Log;
   readonly health: StoreHealth;
+  readonly counters: Counters;
   readonly permits: (session: string) => Record<string, number>;
   /** An endpoint said something about its load, or would not have the batch at all. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
@@ -61,9 +63,10 @@ export class WorkerConnection {
   }
 
   #receive(data: RawData): void {
+    const text = rawText(data);
     let raw: unknown;
     try {
-      raw = JSON.parse(rawText(data));
+      raw = JSON.parse(text);
     } catch (error) {
       this.#refuse(new StudioError('usage', 'A frame is no JSON.', { cause: error }));
       return;
@@ -80,15 +83,15 @@ export class WorkerConnection {
     } else if (session === undefined) {
       this.#refuse(new StudioError('usage', `The first frame is hello, and the next one follows its welcome; this one is ${parsed.data.type}.`));
     } else {
-      this.#handle(session, parsed.data);
+      this.#handle(session, parsed.data, text.length);
     }
   }
 
-  #handle(session: WorkerSession, frame: Exclude<WorkerFrame, { type: 'hello' }>): void {
+  #handle(session: WorkerSession, frame: Exclude<WorkerFrame, { type: 'hello' }>, size: number): void {
     const { deltas, leasing } = this.#context;
     switch (frame.type) {
       case 'append':
-        this.#appends.append(session, frame);
+        if (!session.leaving) this.#appends.append(session, frame, size);
         return;
       case 'delta':
         if (session.rollouts.get(frame.rollout) === frame.epoch) deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
@@ -187,7 +190,8 @@ export class WorkerConnection {
   }
 
   #refuse(error: unknown, code = StudioError.is(error) && error.code !== 'storage' && error.code !== 'unavailable' ? CLOSE_FOR_GOOD : CLOSE_TRY_AGAIN): void {
-    this.#context.log(`worker ${this.#session?.worker ?? '?'} of ${this.#batch}: ${errorText(error)}`);
+    const worker = this.#session?.worker;
+    this.#context.log(`worker ${worker ?? '?'} of ${this.#batch}: ${errorText(error)}`, { level: 'warning', batch: this.#batch, ...(worker === undefined ? {} : { worker }) });
     // A close reason has at most 123 bytes.
     const reason = Buffer.from(errorText(error)).subarray(0, 120).toString('utf8').replace(/\uFFFD+$/, '');
     this.#socket.close(code, reason);

@@ -147,7 +147,7 @@ export class Hub {
   }
 
   readonly #failed = (error: unknown): void => {
-    this.#options.log(`telling a worker failed: ${errorText(error)}`);
+    this.#options.log(`telling a worker failed: ${errorText(error)}`, { level: 'error' });
   };
 }
 

@@ -4,6 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
+import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
 import type { WorkerSession } from './session.ts';
@@ -15,6 +16,7 @@ export interface LeasingOptions {
   readonly store: Store;
   readonly hub: Hub;
   readonly log: Log;
+  readonly counters: Counters;
   readonly submission: (sha: string) => Promise<Submission>;
   /** How many more rollouts the endpoints of a batch can take. */
   readonly room: (batch: string) => number;
@@ -34,6 +36,7 @@ export class Leasing {
   /** The worker wants more. */
   ask(session: WorkerSession, want: number): void {
     session.wanted += want;
+    if (!session.unanswered) session.askedAt = performance.now();
     session.unanswered = true;
     this.#throttle(session.batch).ask(true);
   }
@@ -67,7 +70,7 @@ export class Leasing {
   #throttle(batch: string): Throttle {
     let throttle = this.#batches.get(batch);
     if (throttle === undefined) {
-      throttle = new Throttle(LOOK_EVERY_MS, () => this.#lease(batch), (error) => this.#options.log(`leasing of ${batch} failed: ${errorText(error)}`));
+      throttle = new Throttle(LOOK_EVERY_MS, () => this.#lease(batch), (error) => this.#options.log(`leasing of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }));
       if (this.#closed) throttle.close();
       this.#batches.set(batch, throttle);
     }
@@ -86,6 +89,7 @@ export class Leasing {
     for (const session of hungry) {
       if (!session.unanswered) continue;
       session.unanswered = false;
+      this.#options.counters.leaseSeconds.observe((performance.now() - session.askedAt) / 1_000);
       if (session.wanted > 0) session.send({ type: 'granted', now: given.get(session.id) ?? 0, drained: false });
     }
   }
@@ -135,6 +139,7 @@ export class Leasing {
   #grant(session: WorkerSession, lease: Lease, about: AboutBatch): void {
     session.wanted -= 1;
     session.rollouts.set(lease.rollout, lease.epoch);
+    this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
     session.send({
       type: 'grant', ...about, rollout: lease.rollout, epoch: lease.epoch, task: lease.task, attempt: lease.attempt, try: lease.try,

@@ -21,6 +21,12 @@ export class WorkerSession {
   wanted = 0;
   /** It asked, and was not told how many it gets now. */
   unanswered = false;
+  /** When it asked for that. */
+  askedAt = 0;
+  /** Appends of it that the store has and did not answer. */
+  appending = 0;
+  /** The server ends: what it still appends is not taken, and comes again at the next server. */
+  leaving = false;
   /** What it was told last: permits, and how its batch stands. */
   permits: Readonly<Record<string, number>> = {};
   paused: boolean;

@@ -3,7 +3,7 @@ import type { BatchPage, RolloutPage } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { int, quote, text, textOr } from '../sql/row.ts';
 import type { Reader, Value } from '../sql/sql.ts';
-import type { BatchRecord, RolloutRecord } from '../store.ts';
+import type { BatchRecord, RolloutRecord, StoreTotals } from '../store.ts';
 import { batchId, batchRecord, batchRow, findBatch, noBatch, readBatch, SELECT_BATCH } from './batchState.ts';
 import { batchStream } from './events.ts';
 import { lineageOf, rolloutRow, SELECT_ROLLOUT_ROW } from './rolloutState.ts';
@@ -91,4 +91,20 @@ export async function countAll(db: Reader): Promise<{ queued: number; running: n
   const batches = (await db.all(`${SELECT_BATCH} WHERE ended_at IS NULL AND gone = 0`)).map(readBatch).filter(({ spec }) => !spec.imported);
   const sum = (standing: 'queued' | 'running' | 'held'): number => batches.reduce((total, { counts }) => total + counts[standing], 0);
   return { queued: sum('queued'), running: sum('running'), held: sum('held') };
+}
+
+/** See `Store.totals`. */
+export async function totalAll(db: Reader): Promise<StoreTotals> {
+  const batches = { open: 0, running: 0, paused: 0, ended: 0 };
+  const settled = { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0 };
+  const outcomes = Object.keys(settled) as (keyof typeof settled)[]; // its own keys
+  const states = Object.keys(batches) as (keyof typeof batches)[]; // its own keys
+  // The states as `batchRow` tells them.
+  const state = "CASE WHEN ended_at IS NOT NULL THEN 'ended' WHEN paused <> 0 THEN 'paused' WHEN sealed <> 0 THEN 'running' ELSE 'open' END";
+  const sums = outcomes.map((outcome) => `CAST(SUM(${outcome}) AS BIGINT) AS ${outcome}`).join(', ');
+  for (const row of await db.all(`SELECT ${state} AS state, COUNT(*) AS batches, ${sums} FROM batch WHERE gone = 0 GROUP BY 1`)) {
+    for (const known of states) if (text(row, 'state') === known) batches[known] += int(row, 'batches');
+    for (const outcome of outcomes) settled[outcome] += int(row, outcome);
+  }
+  return { batches, settled };
 }

@@ -13,7 +13,9 @@ type Control = Extract<ServerToWorker, { type: 'control' }>;
 export interface PoolOptions {
   readonly parts: WorkerParts;
   readonly send: (frame: WorkerFrame) => boolean;
-  /** The batch has nothing more for this worker. */
+  /** It takes no more than so many; after the last it has nothing to do. */
+  readonly rollouts: number;
+  /** There is nothing more for this worker. */
   readonly onDrained: () => void;
   /** The server wants this worker to stop. */
   readonly onDrain: () => void;
@@ -27,12 +29,15 @@ export class RolloutPool {
   #untold: WorkerFrame[] = [];
   /** Rollouts asked for that have not come yet. */
   #asked = 0;
+  /** Rollouts it may still take. */
+  #left: number;
   #drained = false;
   #closed = false;
   #lost = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#left = options.rollouts;
   }
 
   rollouts(): { rollout: string; epoch: number; last: number }[] {
@@ -49,7 +54,7 @@ export class RolloutPool {
   /** Asks for as many rollouts as there are free slots. */
   ask(): void {
     if (this.#closed) return;
-    const want = this.#options.parts.slots.free - this.#asked;
+    const want = Math.min(this.#options.parts.slots.free, this.#left) - this.#asked;
     if (want > 0 && this.#options.send({ type: 'lease', want })) this.#asked += want;
   }
 
@@ -77,7 +82,7 @@ export class RolloutPool {
         this.#start(frame);
         return;
       case 'granted':
-        this.#drained = frame.drained;
+        this.#drained = frame.drained || this.#left <= 0;
         if (frame.drained) {
           this.#asked = 0;
           this.#checkDrained();
@@ -111,7 +116,8 @@ export class RolloutPool {
 
   #start(grant: Grant): void {
     this.#asked = Math.max(0, this.#asked - 1);
-    this.#drained = false;
+    this.#left -= 1;
+    this.#drained = this.#left <= 0;
     const before = this.#rollouts.get(grant.rollout);
     // The server has taken it away and given it again (its beats were lost): the old run is not ours any more.
     before?.abort('The rollout was leased anew.');

@@ -215,6 +215,14 @@ export function batchTests(subject: Subject): void {
       const { session } = await openBatch(store, 2, { attempts: 2 });
       await store.lease(session, 1);
       assert.deepEqual(await store.counts(), { queued: 3, running: 1, held: 0 });
+      assert.deepEqual(await store.totals(), { batches: { open: 0, running: 1, paused: 0, ended: 0 }, settled: { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0 } });
+      const ended = await openBatch(store, 3, { attempts: 1 });
+      const endings = [{}, { passed: false }, { passed: null, reward: null }];
+      for (const lease of await store.lease(ended.session, 3)) await finish(store, ended.batch, lease, endings.shift());
+      const open = newBatch();
+      await store.createBatch(open);
+      await store.setPaused((await openBatch(store, 1)).batch, true);
+      assert.deepEqual(await store.totals(), { batches: { open: 1, running: 1, paused: 1, ended: 1 }, settled: { passed: 1, failed: 1, unscored: 1, cancelled: 0, infrastructure: 0 } });
       const more = newSession('b-none');
       await assert.rejects(store.openSession(more), notFound);
     });

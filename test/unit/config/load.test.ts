@@ -138,9 +138,13 @@ describe('what contradicts itself or is not there', () => {
       'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Keep one of the two.',
       'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — Write for example `http://localhost:8000/v1`, or `demo:`.',
     ]],
-    ['what is not yet available', { ...batchWith('target: local', 'target: gpu'), 'worlds/library.world.yaml': 'version: 1\nname: w\nkind: simulated\ndomain: search\n', ...agentWith('answer:', 'program: { command: [python3, a.py], env: { OPENAI_BASE_URL: "${gateway.url}" } }\nanswer:') }, [
+    ['pods that cannot be', batchWith('sidecars: []', 'sidecars: [{ name: worker, image: x }, { name: b, env: [{ name: A, value: "${env:HOOK}" }], args: ["${env:HOOK}"] }]'), [
+      'batches/nightly.batch.yaml:16:93: a sidecar cannot be called `worker`: that is the container of the rollouts — Choose another name.',
+      'batches/nightly.batch.yaml:16:113: a sidecar needs an `image` — Write for example `{ name: browser, image: registry.example.org/browser:1 }`.',
+      'batches/nightly.batch.yaml:16:173: `${env:…}` works in a sidecar only as the whole `value` of an entry of its `env` — Write `env: [{ name: X, value: "${env:X}" }]`; the value then reaches the container as a secret.',
+    ]],
+    ['what is not yet available', { 'worlds/library.world.yaml': 'version: 1\nname: w\nkind: simulated\ndomain: search\n', ...agentWith('answer:', 'program: { command: [python3, a.py], env: { OPENAI_BASE_URL: "${gateway.url}" } }\nanswer:') }, [
       'agents/desk.agent.yaml:14:1: `program` is not yet available — Remove it; an agent of prompt, model and tools works.',
-      'batches/nightly.batch.yaml:10:9: the target `gpu` is a cluster; clusters are not yet available — Write `target: local`, or remove the key.',
       'worlds/library.world.yaml:3:7: worlds of kind `simulated` are not yet available — Use `kind: module` with a TypeScript or JavaScript module.',
     ]],
   ];

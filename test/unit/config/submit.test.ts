@@ -66,6 +66,7 @@ describe('buildSubmission', () => {
       world: { name: 'library', file: 'worlds/library.world.yaml', kind: 'module', module: module('worlds/library.ts'), perturb: [] },
       scorer: { kind: 'exact' }, attempts: 32, seed: 7, stop: { passes_per_task: 8, failures: 0.5, tokens: 50e6 }, retry: { infrastructure: 3 },
       order: 'breadth', priority: 0, concurrency: 'auto', hold_limit_seconds: 3600, notify: { url: '${env:HOOK}' },
+      pods: { image: 'node:24-slim', count: 16, requests: { cpu: '1', memory: '2Gi' }, sidecars: [], isolation: 'shared' },
       env: { names: ['HOOK', 'VLLM_URL'], shown: ['VLLM_URL'] }, git: { commit: 'c0ffee', dirty: true }, product: 'rollout-studio 1',
     });
     assert.deepEqual(secrets, ENV);

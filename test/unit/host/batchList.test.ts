@@ -23,6 +23,7 @@ interface Desk {
   readonly asked: string[];
   readonly starts: (boolean | undefined)[];
   readonly connected: Emitter<Connection>;
+  readonly moved: Emitter<undefined>;
   there: boolean;
   /** Resolves at the next change of the rows. */
   changed(): Promise<readonly BatchRow[]>;
@@ -45,9 +46,10 @@ function desk(batches: BatchRow[]): Desk {
   const address = { url: 'http://server', token: 't' };
   const connection: Connection = { api, address: () => address, readAddress: () => address, reconnect: () => Promise.resolve() };
   const connected = new Emitter<Connection>();
+  const moved = new Emitter<undefined>();
   const list = new HostBatchList({
     server: {
-      state: new Observable<ServerState>({ state: 'ok' }), connected: connected.event,
+      state: new Observable<ServerState>({ state: 'ok' }), connected: connected.event, moved: moved.event,
       connection: (options) => {
         at.starts.push(options?.start);
         return at.there ? Promise.resolve(connection) : Promise.reject(new StudioError('unavailable', 'none'));
@@ -57,7 +59,7 @@ function desk(batches: BatchRow[]): Desk {
     log: (text) => assert.fail(text),
   });
   const at: Desk = {
-    list, batches, asked: [], starts: [], connected, there: true,
+    list, batches, asked: [], starts: [], connected, moved, there: true,
     changed: () => new Promise((resolve) => {
       const listener = list.rows.changed((rows) => {
         listener.dispose();
@@ -83,6 +85,21 @@ describe('the list', () => {
     t.mock.timers.tick(60_000);
     await Promise.resolve();
     assert.equal(at.asked.length, 1);
+    at.list.dispose();
+  });
+
+  test('forgets what another server had, also what is still on its way from there', async () => {
+    const at = desk(['b3', 'b2', 'b1'].map((id) => batch(id)));
+    const first = at.changed();
+    at.list.watch();
+    await first;
+    await at.list.more();
+    assert.deepEqual(ids(at.list.rows.value), ['b3', 'b2', 'b1']);
+    at.list.refresh(); // an answer of the old server is on its way
+    at.batches = [batch('c1')];
+    at.moved.fire(undefined);
+    assert.deepEqual(at.list.rows.value, []);
+    assert.deepEqual(ids(await at.changed()), ['c1']);
     at.list.dispose();
   });
 
@@ -157,6 +174,7 @@ describe('the status bar', () => {
 
   test('says nothing when there is nothing, and that the server stopped when it did', () => {
     assert.equal(statusText([], ok), undefined);
+    assert.deepEqual([statusText([], ok, 'lab')?.text, statusText([running], ok, 'lab')?.label], ['$(beaker) Rollout · lab', 'Rollout: 1 batch running, 31 of 96 attempts settled, target lab']);
     assert.equal(statusText([batch('b1')], ok)?.text, '$(beaker) Rollout');
     assert.equal(statusText([{ ...running, state: 'paused' }], ok)?.text, '$(beaker) Rollout 1 paused');
     assert.deepEqual(statusText([running], { state: 'stopped', text: 'gone' })?.click, { do: 'start' });

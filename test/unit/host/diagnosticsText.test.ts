@@ -8,7 +8,7 @@ import { diagnosticsText, type DiagnosticFacts } from '../../../src/host/window/
 import { KeptLines } from '../../../src/host/window/keptLines.ts';
 
 const facts: DiagnosticFacts = {
-  product: 'rollout-studio 1', editor: 'Editor 1.100.0', system: 'linux', remote: undefined, trusted: true, store: '/data/store',
+  product: 'rollout-studio 1', editor: 'Editor 1.100.0', system: 'linux', remote: undefined, trusted: true, target: 'local', store: '/data/store',
   settings: { 'rollout.store': '' }, server: 'No rollout server runs.', log: [], secrets: [],
 };
 

@@ -5,7 +5,7 @@ import { manifest } from '../../../src/host/contributions.ts';
 import { MCP_PROVIDER } from '../../../src/host/contributions/names.ts';
 import { mcpDefinitions } from '../../../src/host/mcp/definitions.ts';
 
-const place = { store: 'postgres://me:secret@host/db', trusted: true, program: '/node', file: '/cli.mjs' };
+const place = { target: 'local', store: 'postgres://me:secret@host/db', trusted: true, program: '/node', file: '/cli.mjs' };
 
 test('each folder has its server; the store is no argument', () => {
   const folders = [path.resolve('one'), path.resolve('two')];

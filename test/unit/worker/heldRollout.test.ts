@@ -39,7 +39,7 @@ interface Bench {
 }
 
 /** A pool whose server is a function, and whose rollouts are `run`. */
-function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>, answer: Answer, { slots = 2, inspectable = true } = {}): Bench {
+function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>, answer: Answer, { slots = 2, inspectable = true, rollouts = Infinity } = {}): Bench {
   const frames: WorkerFrame[] = [];
   const aborts: string[] = [];
   const commands: Json[] = [];
@@ -77,7 +77,7 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
     },
     inspectable, log: () => undefined,
   };
-  const pool: RolloutPool = new RolloutPool({ parts, send, onDrained: () => drained.resolve(undefined), onDrain: () => undefined });
+  const pool: RolloutPool = new RolloutPool({ parts, send, onDrained: () => drained.resolve(undefined), onDrain: () => undefined, rollouts });
   return { pool, frames, aborts, commands, drained: drained.promise.then(() => undefined), appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])) };
 }
 
@@ -107,6 +107,19 @@ describe('RolloutPool', () => {
     await drained;
     assert.deepEqual(appended().map((event) => event.seq), [1]);
     assert.equal(existsSync(path.join(folder, 'r1')), false);
+  });
+
+  it('takes no more rollouts than it is to, and has nothing to do after the last', async () => {
+    const { pool, frames, drained } = bench((_, ports) => {
+      ports.recorder.append([log(1)], []);
+      return Promise.resolve();
+    }, ack, { rollouts: 1 });
+    pool.ask();
+    pool.frame(grant());
+    pool.frame({ type: 'granted', now: 1, drained: false });
+    await drained;
+    pool.ask();
+    assert.deepEqual(frames.filter((frame) => frame.type === 'lease'), [{ type: 'lease', want: 1 }]);
   });
 
   it('ends a rollout whose event the server does not take, with the words of the server', async () => {

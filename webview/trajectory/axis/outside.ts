@@ -5,6 +5,9 @@ import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
 /** Commands to a whole batch that its rollouts feel. */
 const OF_ALL: ReadonlySet<string> = new Set(['pause', 'resume', 'cancel', 'drain', 'breakpoints']);
 
+/** What became of a pod may be known only when another one has gone on with its rollouts for so long. */
+const LATE_MS = 30_000;
+
 export interface OutsideItem {
   readonly kind: 'infra' | 'control';
   readonly label: string;
@@ -30,8 +33,11 @@ export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideI
 
 function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean {
   if (data.rollout !== undefined) return true; // those of others were left out when the stream was read
-  const worker = model.leases.findLast((lease) => lease.at <= at)?.data.worker;
+  const held = model.leases.findLastIndex((lease) => lease.at <= at);
+  const [now, before] = [model.leases[held], model.leases[held - 1]];
+  const worker = now?.data.worker;
   if (worker !== undefined && (data.worker === worker || data.pod === worker)) return true;
+  if (now !== undefined && before !== undefined && data.pod === before.data.worker && at - now.at < LATE_MS) return true;
   if (data.endpoint === undefined) return false;
   // Steps come in order: the newest call before then tells which server was used.
   const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data.endpoint;

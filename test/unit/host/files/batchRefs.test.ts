@@ -29,7 +29,7 @@ describe('what a batch file names', () => {
 describe('the list of a batch’s tasks', () => {
   it('has their places, and leaves out what cannot be read', async () => {
     const list = await taskList(memoryFiles(FILES), '/w/batches/b.batch.yaml', 10);
-    assert.deepEqual(list, { name: 'b', dataset: '/w/data/t.jsonl', attempts: 4, whole: true, tasks: [{ id: 'two', question: '2?', line: 3 }, { id: '#4', question: '3?', line: 4 }, { id: 'five', question: '5?', line: 6 }] });
+    assert.deepEqual(list, { name: 'b', dataset: '/w/data/t.jsonl', attempts: 4, target: 'local', whole: true, tasks: [{ id: 'two', question: '2?', line: 3 }, { id: '#4', question: '3?', line: 4 }, { id: 'five', question: '5?', line: 6 }] });
   });
   it('ends where it is told to', async () => {
     const list = await taskList(memoryFiles(FILES), '/w/batches/b.batch.yaml', 2);

@@ -3,8 +3,6 @@ import { describe, it } from 'node:test';
 import { agoText, attemptLook, batchLook, passRateText, taskLook } from '../../../../src/host/views/batches/batchNodes.ts';
 import type { TaskEntry } from '../../../../src/host/views/batches/batchContents.ts';
 import { OUTCOME_ICONS } from '../../../../src/host/views/look.ts';
-import { targetNodes } from '../../../../src/host/views/targets/targetNodes.ts';
-import type { ServerInfo } from '../../../../src/protocol/client.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { batchRow, rolloutRow, scored } from '../rows.ts';
 
@@ -77,23 +75,5 @@ describe('an attempt’s row', () => {
     assert.equal(attemptLook(rolloutRow({ state: 'running' })).context, 'attempt.running');
     assert.equal(attemptLook(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } })).context, 'attempt.running');
     assert.equal(attemptLook(rolloutRow({ state: 'queued' })).description, 'queued');
-  });
-});
-
-describe('the local target', () => {
-  const info: ServerInfo = {
-    product: 'rollout-studio 1', protocol: 1, pid: 7, store: '/store', started_at: 0, queued: 60, running: 8, held: 1,
-    workers: [{ session: 's1', worker: 'w1', slots: 16, running: 8, held: 1, alive: true }, { session: 's2', worker: 'w2', slots: 16, running: 0, held: 0, alive: false }],
-    endpoints: [{ endpoint: 'http://gpu:8000/v1', permits: 32, running: 30, waiting: 4, kv_cache: 0.914, state: 'busy' }],
-  };
-  it('shows store, workers and endpoints', () => {
-    const [local, endpoints] = targetNodes(info, 'ok');
-    assert.equal(local?.look.description, '8 running · 1 held · 60 queued');
-    assert.deepEqual(local.children.map(({ look }) => [look.label, look.description]), [['Store', '/store'], ['w1', '8/16 slots · 1 held'], ['w2', 'lost']]);
-    assert.deepEqual(endpoints?.children.map(({ look }) => look.description), ['busy · 30 of 32 permits · 4 waiting · KV cache 91 %']);
-  });
-  it('says so when the server is gone', () => {
-    assert.deepEqual(['lost', 'stopped'].map((state) => targetNodes(info, state as 'lost')[0]?.look.description), ['connecting…', 'stopped']);
-    assert.equal(targetNodes({ ...info, endpoints: [] }, 'ok').length, 1);
   });
 });

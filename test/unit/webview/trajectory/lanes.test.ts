@@ -101,8 +101,10 @@ describe('lanes of the time axis', () => {
     lanes.advanceOutside([
       outside(resumed, -1, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
       outside(resumed, 1, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
+      // Only what became of its pod is worth telling late.
+      outside(resumed, 2, 'infra', { what: 'pod_deleted', pod: 'w1', text: 'deleted' }),
       outside(s.events.at(-1), 1, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
     ]);
-    assert.deepEqual(infra(lanes).map((line) => line.split(' ')[0]), ['infra', 'lease']);
+    assert.deepEqual(infra(lanes).map((line) => line.split(' ')[0]), ['infra', 'lease', 'infra']);
   });
 });

@@ -1,0 +1,146 @@
+/** `connect` for targets: the server of a cluster through a port-forward, or one at an address. Neither is started here. */
+import { abortable, sleep } from '../../common/abort.ts';
+import { StudioError } from '../../common/errors.ts';
+import { Cluster } from '../../kubernetes/access/cluster.ts';
+import { openForward } from '../../kubernetes/access/portForward.ts';
+import { Api } from '../../protocol/api.ts';
+import { fetchTransport, type ServerAddress } from '../../protocol/transport.ts';
+import type { Connection } from '../connect.ts';
+import { askServer } from './askServer.ts';
+import { findServerPod, serverTokens, type ClientTokens, type ServerPod } from './serverPod.ts';
+import { clusterRef, type ClusterTarget, type Target, type UrlTarget } from './target.ts';
+
+export interface TargetConnection extends Connection {
+  /** Ends what it keeps open on this machine; the server goes on. */
+  close(): void;
+}
+
+export interface TargetOptions {
+  /** Where the tokens of addresses are. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Ends the attempt to connect. */
+  readonly signal?: AbortSignal;
+  /** Told when the wait has a reason a person should know. */
+  readonly onNotice?: (text: string) => void;
+}
+
+/** A pod that takes requests is there within this time, or the reason is told. */
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 500;
+
+/** Connects to the server of a target. */
+export function connectTarget(name: string, target: Target, options: TargetOptions): Promise<TargetConnection> {
+  return 'url' in target ? connectUrl(name, target, options) : connectCluster(name, target, options);
+}
+
+async function connectUrl(name: string, target: UrlTarget, { env, signal }: TargetOptions): Promise<TargetConnection> {
+  const token = env[target.token_env] ?? '';
+  if (token === '') throw new StudioError('usage', `The target ${name} takes its token from ${target.token_env}, which is not set.`, { mend: `Set ${target.token_env} in the environment.` });
+  const address = { url: target.url, token };
+  const check = async (stop?: AbortSignal): Promise<void> => {
+    await askServer(address, `Ask whoever runs the server of the target ${name} to update it.`, stop);
+  };
+  await check(signal);
+  return {
+    api: new Api(fetchTransport(() => address)),
+    address: () => address,
+    readAddress: () => {
+      const read = env[target.read_token_env ?? ''] ?? '';
+      if (read === '') throw new StudioError('usage', `The target ${name} has no token that may only read.`, { mend: `Name the variable that holds it: rollout target add ${name} --url ${target.url} --token-env ${target.token_env} --read-token-env NAME.` });
+      return { url: target.url, token: read };
+    },
+    reconnect: check,
+    close: () => undefined,
+  };
+}
+
+async function connectCluster(name: string, target: ClusterTarget, options: TargetOptions): Promise<TargetConnection> {
+  const link = new ClusterLink(name, target, options);
+  try {
+    await link.reach(options.signal);
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  return {
+    api: new Api(fetchTransport(() => link.address('full'))),
+    address: () => link.address('full'),
+    readAddress: () => link.address('read'),
+    reconnect: (signal) => link.reach(signal),
+    close: () => link.close(),
+  };
+}
+
+type Forward = Awaited<ReturnType<typeof openForward>>;
+
+/** The forward to a cluster's server and its tokens; found anew by every `reach`. */
+class ClusterLink {
+  readonly #name: string;
+  readonly #target: ClusterTarget;
+  readonly #onNotice: ((text: string) => void) | undefined;
+  readonly #end = new AbortController();
+  #reaching: Promise<void> | undefined;
+  #cluster: Cluster | undefined;
+  #forward: { readonly forward: Forward; readonly port: number } | undefined;
+  #tokens: ClientTokens = { full: '', read: '' };
+
+  constructor(name: string, target: ClusterTarget, { onNotice }: TargetOptions) {
+    this.#name = name;
+    this.#target = target;
+    this.#onNotice = onNotice;
+  }
+
+  address(which: keyof ClientTokens): ServerAddress {
+    if (this.#forward === undefined) throw new StudioError('unavailable', `There is no connection to the target ${this.#name}.`);
+    return { url: this.#forward.forward.url, token: this.#tokens[which] };
+  }
+
+  /** Makes sure that the server answers. Those who ask at the same time wait for the same. */
+  reach(signal: AbortSignal = this.#end.signal): Promise<void> {
+    this.#reaching ??= this.#reach(this.#end.signal).finally(() => {
+      this.#reaching = undefined;
+    });
+    return abortable(this.#reaching, signal);
+  }
+
+  close(): void {
+    this.#end.abort();
+    this.#forward?.forward.close();
+    this.#cluster?.close();
+  }
+
+  async #reach(signal: AbortSignal): Promise<void> {
+    this.#cluster ??= await Cluster.open(clusterRef(this.#name, this.#target));
+    const cluster = this.#cluster;
+    const { port } = await this.#readyPod(cluster, signal);
+    this.#tokens = await serverTokens(cluster, signal);
+    if (this.#forward?.port !== port) {
+      this.#forward?.forward.close();
+      this.#forward = undefined;
+      // What it has to say of lost pods, followers say too.
+      const forward = await openForward(cluster, (stop) => this.#podNow(cluster, stop), port, { signal });
+      this.#forward = { forward, port };
+    }
+    await askServer(this.address('full'), `Bring the server of the target to this version: rollout cluster upgrade --target ${this.#name}.`, signal);
+  }
+
+  /** For one connection through the forward: that fails at once where no pod takes it, for clients try again by themselves. */
+  async #podNow(cluster: Cluster, signal: AbortSignal | undefined): Promise<string> {
+    const found = await findServerPod(cluster, signal);
+    if ('name' in found) return found.name;
+    throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`);
+  }
+
+  /** The server's pod, once it takes requests: it may be starting. */
+  async #readyPod(cluster: Cluster, signal: AbortSignal): Promise<ServerPod> {
+    const until = performance.now() + START_TIMEOUT_MS;
+    for (let told = ''; ; ) {
+      const found = await findServerPod(cluster, signal);
+      if ('name' in found) return found;
+      if (found.stuck || performance.now() > until) throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, { mend: found.mend ?? `rollout target status ${this.#name} shows more.` });
+      if (told !== found.why) this.#onNotice?.(`Waiting for the server of the target ${this.#name}: ${found.why}`);
+      told = found.why;
+      await sleep(POLL_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** Where a cluster's rollout server is, and how it lets clients in. Read with the user's own kubeconfig. */
+import { StudioError } from '../../common/errors.ts';
+import type { Cluster } from '../../kubernetes/access/cluster.ts';
+import type { Pod } from '../../kubernetes/access/objects.ts';
+import { findObstacle } from '../../kubernetes/install/ready.ts';
+import { labels, NAMES, selector, SERVER_PORT_NAME, TOKEN_KEYS } from '../../kubernetes/names.ts';
+
+export interface ServerPod {
+  readonly name: string;
+  readonly port: number;
+}
+
+export interface ClientTokens {
+  readonly full: string;
+  readonly read: string;
+}
+
+/** Why no pod takes requests. */
+export interface NotReady {
+  /** A sentence. */
+  readonly why: string;
+  /** It will not get ready by itself. */
+  readonly stuck: boolean;
+  readonly mend: string | undefined;
+}
+
+/** The server's pod that takes requests. Throws StudioError `not_found` where no server is installed. */
+export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Promise<ServerPod | NotReady> {
+  const pods = await cluster.list('Pod', { labels: selector(labels('server')), signal });
+  const ready = pods.find(isReady);
+  const port = ready?.spec?.containers?.flatMap((container) => container.ports ?? []).find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
+  if (ready !== undefined && port !== undefined) return { name: ready.metadata.name, port };
+  const deployment = await cluster.get('Deployment', NAMES.server, { signal });
+  if (deployment !== undefined) {
+    const { text, hope, mend } = findObstacle(deployment, pods);
+    return { why: text, stuck: hope === 'stuck', mend };
+  }
+  throw new StudioError('not_found', `No rollout server is installed in namespace ${cluster.namespace} of context ${cluster.context}.`, { mend: 'Install it with rollout cluster install.' });
+}
+
+/** The tokens of the server's Secret. */
+export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Promise<ClientTokens> {
+  const secret = await cluster.get('Secret', NAMES.tokens, { signal });
+  const value = (key: string): string => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8').trim();
+  const tokens = { full: value(TOKEN_KEYS.full), read: value(TOKEN_KEYS.read) };
+  if (tokens.full !== '' && tokens.read !== '') return tokens;
+  throw new StudioError('not_found', `The server's tokens are not in the Secret ${NAMES.tokens} of namespace ${cluster.namespace}.`, { mend: 'rollout cluster upgrade puts everything in place again.' });
+}
+
+/** Whether a pod takes requests now. */
+export function isReady(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp === undefined && pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+}
+
+/** Reasons to wait that pass by themselves. */
+const PASSING = new Set(['ContainerCreating', 'PodInitializing']);
+
+/** What keeps a pod from running, as the cluster says it; undefined where nothing is wrong with it. */
+export function obstacleOf(pod: Pod): string | undefined {
+  const states = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map(({ state }) => state);
+  const waiting = states.find((state) => state?.waiting !== undefined && !PASSING.has(state.waiting.reason ?? ''))?.waiting;
+  const ended = states.find((state) => state?.terminated !== undefined && state.terminated.exitCode !== 0)?.terminated;
+  const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
+  const why = waiting ?? (ended === undefined ? undefined : { reason: ended.reason, message: ended.message ?? `exit code ${ended.exitCode}` }) ?? unscheduled;
+  if (why === undefined) return undefined;
+  return `pod ${pod.metadata.name}: ${[why.reason, why.message].filter((text) => text !== undefined && text !== '').join(': ')}`;
+}

@@ -1,0 +1,139 @@
+/** What a batch has in the cluster: makes it, keeps it up to date, takes it away. */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { StudioError } from '../../common/errors.ts';
+import type { Submission } from '../../config/submission.ts';
+import type { Cluster } from '../../kubernetes/access/cluster.ts';
+import { KINDS } from '../../kubernetes/access/kinds.ts';
+import { readObject, type Job, type OwnerReference } from '../../kubernetes/access/objects.ts';
+import { batchName, LABEL, labels, NAMES, selector } from '../../kubernetes/names.ts';
+import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
+import type { ClusterHost } from '../executor.ts';
+import { batchConfigMap, batchJob, batchSecret } from './jobManifest.ts';
+import { batchOf, type Round } from './jobRounds.ts';
+import { sidecarVariables } from './sidecarSecrets.ts';
+import type { PodSizing } from './sizing.ts';
+
+/** All that belongs to batches. */
+export const OF_BATCHES = `${selector(labels('worker'))},${LABEL.batch}`;
+
+export interface BatchObjectsOptions {
+  readonly cluster: Cluster;
+  readonly host: ClusterHost;
+  /** sha256 of the programs of workers. */
+  readonly programs: string;
+  /** Of pods whose batch names none. */
+  readonly image: string;
+  readonly pullPolicy: string | undefined;
+  /** How long a pod waits for a server that is gone. */
+  readonly reconnectSeconds: number;
+}
+
+export interface NewRound {
+  readonly batch: string;
+  readonly submission: Submission;
+  readonly round: number;
+  readonly fruitless: number;
+  readonly settled: number;
+  readonly sizing: PodSizing;
+}
+
+const values = z.record(z.string(), z.string());
+
+export class BatchObjects {
+  readonly #options: BatchObjectsOptions;
+  #server: OwnerReference | undefined;
+
+  constructor(options: BatchObjectsOptions) {
+    this.#options = options;
+  }
+
+  /** Jobs go with the server's Deployment, where it runs in one. */
+  async findServer(signal: AbortSignal): Promise<void> {
+    const deployment = await this.#options.cluster.get('Deployment', NAMES.server, { signal });
+    const uid = deployment?.metadata.uid;
+    this.#server = deployment === undefined || uid === undefined ? undefined : { apiVersion: deployment.apiVersion, kind: deployment.kind, name: deployment.metadata.name, uid };
+  }
+
+  /** Makes a Job and what its pods need; gives the one that is there where an earlier call made it. */
+  async create(plan: NewRound, signal: AbortSignal): Promise<Job> {
+    const { cluster, image, pullPolicy } = this.#options;
+    const { batch, submission, sizing } = plan;
+    // Pods wait long for what is not there when they start, so the Job comes after it, and only then owns it.
+    await this.write(batch, submission, sizing.slots, this.#server, signal);
+    const object = batchJob({
+      batch, round: plan.round, namespace: cluster.namespace, pods: submission.pods ?? {}, sizing, image, pullPolicy, owner: this.#server, settled: plan.settled, fruitless: plan.fruitless,
+    });
+    let job: Job | undefined;
+    try {
+      job = readObject('Job', object.apiVersion, await cluster.create(object, { signal }));
+    } catch (error) {
+      if (!StudioError.is(error, 'conflict')) throw error;
+      job = await cluster.get('Job', object.metadata.name, { signal });
+      if (job === undefined) throw error;
+    }
+    const { name, uid } = job.metadata;
+    if (uid !== undefined) await this.write(batch, submission, sizing.slots, ownerOf({ name, uid }), signal);
+    return job;
+  }
+
+  /** What pods of the batch start with, as this server would have it. Throws StudioError `unavailable` while only another server has the batch's secrets. */
+  async write(batch: string, submission: Submission, slots: number, owner: OwnerReference | undefined, signal: AbortSignal): Promise<void> {
+    const { cluster, host, programs, reconnectSeconds } = this.#options;
+    const about = { batch, namespace: cluster.namespace, owner };
+    const worker = {
+      server: host.url, token: host.token(batch), batch, slots, reconnect_seconds: reconnectSeconds, programs,
+      ...(submission.pods?.isolation === 'pod' ? { rollouts: 1 } : {}),
+    };
+    const secrets = await this.#secrets(batch, submission, signal);
+    await Promise.all([
+      cluster.apply(batchConfigMap(about), { signal }),
+      cluster.apply(batchSecret(about, worker, secrets, sidecarVariables(submission.pods ?? {})), { signal }),
+    ]);
+  }
+
+  /** Another server makes the Job: it finds the secrets that came to this one in the cluster. */
+  async handOver(batch: string, submission: Submission, signal: AbortSignal): Promise<void> {
+    const { cluster, host } = this.#options;
+    if ((await host.secrets(batch)) === undefined || (await cluster.get('Secret', batchName(batch), { signal })) !== undefined) return;
+    await this.write(batch, submission, 1, this.#server, signal);
+  }
+
+  /** The batch has ended: its secrets go at once. `all`: what else there is besides Jobs too. */
+  async removeSecrets(batch: string, all: boolean, signal: AbortSignal): Promise<void> {
+    const { cluster } = this.#options;
+    await cluster.remove('Secret', batchName(batch), { signal });
+    if (all) await cluster.remove('ConfigMap', batchName(batch), { signal });
+  }
+
+  async removeJob({ name, uid }: Round, signal: AbortSignal): Promise<void> {
+    await this.#options.cluster.remove('Job', name, { uid, propagation: 'Background', signal });
+  }
+
+  /** Batches that have something here. */
+  async batches(signal: AbortSignal): Promise<Set<string>> {
+    const { cluster } = this.#options;
+    const found = await Promise.all([cluster.list('Secret', { labels: OF_BATCHES, signal }), cluster.list('ConfigMap', { labels: OF_BATCHES, signal })]);
+    return new Set(found.flat().flatMap((object) => batchOf(object) ?? []));
+  }
+
+  /** Those the client sent to this server, or those another server put into the Secret. */
+  async #secrets(batch: string, submission: Submission, signal: AbortSignal): Promise<Record<string, string>> {
+    const { cluster, host } = this.#options;
+    const file = await host.secrets(batch);
+    if (file !== undefined) return values.parse(JSON.parse(await readFile(file, 'utf8')));
+    if (submission.env.names.length === 0) return {};
+    const there = (await cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
+    const found = there === undefined ? {} : values.parse(JSON.parse(Buffer.from(there, 'base64').toString('utf8')));
+    const missing = submission.env.names.filter((name) => !Object.hasOwn(found, name));
+    if (missing.length > 0) {
+      throw new StudioError('unavailable', `The values of ${missing.join(', ')} are not at this server.`, { mend: 'They come with the submission, to the server it was sent to; submit the batch again if that server is gone for good.' });
+    }
+    return found;
+  }
+}
+
+/** A Job as the owner of what its pods need. */
+export function ownerOf({ name, uid }: Pick<Round, 'name' | 'uid'>): OwnerReference {
+  return { apiVersion: KINDS.Job.apiVersion, kind: 'Job', name, uid };
+}

@@ -1,0 +1,190 @@
+/** The objects of one batch in the cluster: an Indexed Job, and what its pods are told by a ConfigMap and a Secret. Pure. */
+import { LONG_RUNNING } from '../../common/entries.ts';
+import { DEFAULTS } from '../../config/defaults.ts';
+import type { SubmittedPods } from '../../config/submission.ts';
+import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects.ts';
+import { batchLabels, batchName, NAMES } from '../../kubernetes/names.ts';
+import { SECRETS_FILE, WORKER_BOOTSTRAP, WORKER_FILE, type PodWorker } from '../../kubernetes/programs/workerBootstrap.ts';
+import { environmentKey, variableOf } from './sidecarSecrets.ts';
+import type { PodSizing } from './sizing.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The container of the rollouts. */
+export const WORKER = 'worker';
+/** Annotations of ours on Jobs and their pods. */
+export const NOTE = {
+  /** The batch's id as it is; the label holds what a label can. */
+  batch: 'rollout-studio/batch-id',
+  /** How many rollouts each of a Job's pods runs at once. */
+  slots: 'rollout-studio/slots',
+  /** How many attempts were settled when the Job was made. */
+  settled: 'rollout-studio/settled',
+  /** How many Jobs before it settled none, one after another. */
+  fruitless: 'rollout-studio/fruitless',
+} as const;
+
+/** A user that is no user of the image: nothing in it belongs to it. */
+const USER = 1000;
+/** A worker that is told to stop is gone within 10 s. */
+const GRACE_SECONDS = 15;
+const BOOTSTRAP_FILE = 'bootstrap.mjs';
+const FOLDERS = { bootstrap: '/rollout/bootstrap', config: '/rollout/config', work: '/rollout/work' } as const;
+
+export interface JobPlan {
+  readonly batch: string;
+  /** Its how many-th Job this is, from 1. */
+  readonly round: number;
+  readonly namespace: string;
+  readonly pods: SubmittedPods;
+  readonly sizing: PodSizing;
+  /** What a batch that names none gets. */
+  readonly image: string;
+  readonly pullPolicy: string | undefined;
+  readonly owner: OwnerReference | undefined;
+  readonly settled: number;
+  readonly fruitless: number;
+}
+
+export function batchJob(plan: JobPlan): KubeObject {
+  const { batch, round, namespace, pods, sizing, owner } = plan;
+  const labels = batchLabels(batch);
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: batchName(batch, round), namespace,
+      labels: { ...labels, ...(pods.queue === undefined ? {} : { 'kueue.x-k8s.io/queue-name': pods.queue }) },
+      annotations: { [NOTE.batch]: batch, [NOTE.slots]: String(sizing.slots), [NOTE.settled]: String(plan.settled), [NOTE.fruitless]: String(plan.fruitless) },
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
+    },
+    spec: {
+      completionMode: 'Indexed',
+      completions: sizing.completions,
+      parallelism: sizing.parallelism,
+      backoffLimitPerIndex: pods.backoff ?? DEFAULTS.pods.backoff,
+      ttlSecondsAfterFinished: DEFAULTS.pods.keep,
+      // The only policy beside rules for failures; a pod that is only being deleted may still write.
+      podReplacementPolicy: 'Failed',
+      podFailurePolicy: failurePolicy(pods),
+      // Kueue lets it go; without it in the cluster nobody does, which is told.
+      ...(pods.queue === undefined ? {} : { suspend: true }),
+      template: { metadata: { labels, annotations: { [NOTE.batch]: batch } }, spec: podSpec(plan) },
+    },
+  };
+}
+
+/** The first rule that fits decides. Everything else counts, and the place is filled again until `backoff`. */
+function failurePolicy(pods: SubmittedPods): Fields {
+  return {
+    rules: [
+      // Drained, evicted, preempted, its node lost: not the pod's fault.
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+      // A wrong configuration is wrong in every pod.
+      { action: pods.isolation === 'pod' ? 'FailIndex' : 'FailJob', onExitCodes: { containerName: WORKER, operator: 'In', values: [2] } },
+    ],
+  };
+}
+
+function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
+  const policy = pods.pull_policy ?? pullPolicy;
+  return {
+    restartPolicy: 'Never',
+    serviceAccountName: pods.service_account ?? NAMES.worker,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    // Processes that tools left are reaped by the pod, and a worker whose thread hangs can end itself: it is not process 1.
+    shareProcessNamespace: true,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    // Sidecars keep the user of their image; what is mounted can be read by all of them.
+    securityContext: { fsGroup: USER },
+    ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
+    ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
+    ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
+    ...(pods.sidecars === undefined || pods.sidecars.length === 0 ? {} : { initContainers: pods.sidecars.map((sidecar) => nativeSidecar(sidecar, batch)) }),
+    containers: [{
+      name: WORKER,
+      image: pods.image ?? image,
+      ...(policy === undefined ? {} : { imagePullPolicy: policy }),
+      command: ['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.work],
+      env: [
+        { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+        { name: 'HOME', value: `${FOLDERS.work}/home` },
+        { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
+      ],
+      ...(pods.requests === undefined && pods.limits === undefined ? {} : { resources: { ...(pods.requests === undefined ? {} : { requests: pods.requests }), ...(pods.limits === undefined ? {} : { limits: pods.limits }) } }),
+      securityContext: { runAsUser: USER, runAsGroup: USER, runAsNonRoot: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } },
+      // Why it failed is among its last lines.
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      volumeMounts: [
+        { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
+        { name: 'config', mountPath: FOLDERS.config, readOnly: true },
+        { name: 'work', mountPath: FOLDERS.work },
+      ],
+    }],
+    volumes: [
+      { name: 'bootstrap', configMap: { name: batchName(batch) } },
+      { name: 'config', secret: { secretName: batchName(batch), defaultMode: 0o440, items: [WORKER_FILE, SECRETS_FILE].map((key) => ({ key, path: key })) } },
+      { name: 'work', emptyDir: {} },
+    ],
+  };
+}
+
+/** What a start-up probe has otherwise than the readiness probe it is made of. */
+const THRESHOLDS = ['failureThreshold', 'successThreshold', 'periodSeconds', 'initialDelaySeconds'];
+
+/**
+ * A container that starts before the worker and ends after it. The worker waits for its start-up probe only, so one
+ * that has none waits by what tells that it is ready.
+ */
+function nativeSidecar(sidecar: Fields, batch: string): Fields {
+  const { env, readinessProbe, startupProbe } = sidecar;
+  const started = startupProbe ?? (isObject(readinessProbe) ? { failureThreshold: 120, periodSeconds: 1, ...without(readinessProbe, THRESHOLDS) } : undefined);
+  return {
+    ...sidecar,
+    restartPolicy: 'Always',
+    ...(started === undefined ? {} : { startupProbe: started }),
+    ...(Array.isArray(env) ? { env: env.map((entry: unknown) => secretVariable(entry, batch)) } : {}),
+  };
+}
+
+function without(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}
+
+/** `value: ${env:X}` comes out of the batch's Secret. */
+function secretVariable(entry: unknown, batch: string): unknown {
+  const variable = variableOf(entry);
+  if (variable === undefined || !isObject(entry)) return entry;
+  return { ...without(entry, ['value']), valueFrom: { secretKeyRef: { name: batchName(batch), key: environmentKey(variable) } } };
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export interface Belongings {
+  readonly batch: string;
+  readonly namespace: string;
+  /** With it they go. */
+  readonly owner: OwnerReference | undefined;
+}
+
+/** What pods of the batch start with. */
+export function batchConfigMap(about: Belongings): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: belongingMetadata(about), data: { [BOOTSTRAP_FILE]: WORKER_BOOTSTRAP } };
+}
+
+/** What they work with. `variables`: names of those that sidecars get. */
+export function batchSecret(about: Belongings, worker: PodWorker, secrets: Readonly<Record<string, string>>, variables: readonly string[]): KubeObject {
+  const texts: [string, string][] = [[WORKER_FILE, JSON.stringify(worker)], [SECRETS_FILE, JSON.stringify(secrets)]];
+  for (const name of variables) texts.push([environmentKey(name), secrets[name] ?? '']);
+  return {
+    apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: belongingMetadata(about),
+    data: Object.fromEntries(texts.map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+  };
+}
+
+function belongingMetadata({ batch, namespace, owner }: Belongings): KubeObject['metadata'] {
+  return { name: batchName(batch), namespace, labels: batchLabels(batch), annotations: { [NOTE.batch]: batch }, ...(owner === undefined ? {} : { ownerReferences: [owner] }) };
+}

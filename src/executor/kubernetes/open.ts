@@ -1,0 +1,31 @@
+/** The executor of a server that runs in a cluster, with what its pods run. */
+import { DEFAULTS } from '../../config/defaults.ts';
+import { Cluster } from '../../kubernetes/access/cluster.ts';
+import { pack, type Archive } from '../../kubernetes/programs/archive.ts';
+import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
+import type { ClusterHost, Executor } from '../executor.ts';
+import { KubernetesExecutor } from './kubernetesExecutor.ts';
+
+/** Time enough for another server to be started, on another node if need be. */
+const RECONNECT_SECONDS = 600;
+
+export interface OpenedKubernetes {
+  readonly programs: Archive;
+  readonly executor: (host: ClusterHost) => Executor;
+}
+
+/** `environment`: as the installation writes it into the server's pod (`ROLLOUT_…`). Outside of a pod the cluster is that of the kubeconfig. */
+export async function openKubernetes(environment: Readonly<Record<string, string | undefined>>): Promise<OpenedKubernetes> {
+  const namespace = environment['ROLLOUT_NAMESPACE'];
+  const [cluster, programs] = await Promise.all([
+    environment['KUBERNETES_SERVICE_HOST'] === undefined ? Cluster.open({ namespace }) : Cluster.inCluster(),
+    programFiles(WORKER_PROGRAMS).then(pack),
+  ]);
+  return {
+    programs,
+    executor: (host) => new KubernetesExecutor({
+      host, cluster, programs: programs.sha, reconnectSeconds: RECONNECT_SECONDS,
+      image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image, pullPolicy: environment['ROLLOUT_PULL_POLICY'],
+    }),
+  };
+}

@@ -1,0 +1,120 @@
+/** The lives of worker pods, as they happen: what is worth telling is told in the batch's stream, and their ends are seen at once. */
+import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
+import type { WatchEventType } from '../../kubernetes/access/watch.ts';
+import { batchOf } from './jobRounds.ts';
+import { jobEventNews, podEnd, podEventNews, podNews, stuckNews, type PodEnd, type Told } from './podLife.ts';
+
+export interface PodWatchOptions {
+  /** The batch has not ended, as far as is known. */
+  readonly isActive: (batch: string) => boolean;
+  readonly tell: (batch: string, infra: Told['infra']) => void;
+  /** The pod is gone, or its worker is. Gives whether it had rollouts. */
+  readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
+}
+
+interface Seen {
+  readonly batch: string;
+  pod: Pod;
+  readonly told: Set<string>;
+  ended: boolean;
+  /** When it was first seen on its way out. */
+  leavesAt: number | undefined;
+}
+
+/** A pod that is to end is gone within its grace, unless its node is. */
+const STUCK_MS = 45_000;
+
+export class PodWatch {
+  readonly #options: PodWatchOptions;
+  /** By uid. */
+  readonly #pods = new Map<string, Seen>();
+  readonly #toldOfBatches = new Map<string, Set<string>>();
+  /** By batch: how a pod ended last that did not end well. */
+  readonly #badEnds = new Map<string, string>();
+  #listed = false;
+
+  constructor(options: PodWatchOptions) {
+    this.#options = options;
+  }
+
+  /** All pods there are; others are gone. The first time they are those of an earlier server, which told of them. */
+  async onList(pods: readonly Pod[]): Promise<void> {
+    const first = !this.#listed;
+    this.#listed = true;
+    const there = new Set(pods.map(keyOf));
+    for (const [key, { pod }] of [...this.#pods]) if (!there.has(key)) await this.#see(pod, { gone: true, first: false });
+    for (const pod of pods) await this.#see(pod, { gone: false, first });
+  }
+
+  async onEvent(type: WatchEventType, pod: Pod): Promise<void> {
+    await this.#see(pod, { gone: type === 'DELETED', first: false });
+  }
+
+  /** Something the cluster says only by its events. `batch`: of a Job, by its name. */
+  onClusterEvent(event: KubeEvent, batch: (job: string) => string | undefined): void {
+    const { kind, name = '', uid = '' } = event.involvedObject;
+    if (kind === 'Job') {
+      const of = batch(name);
+      if (of !== undefined) for (const told of jobEventNews(event)) this.#tell(of, undefined, told);
+    } else if (kind === 'Pod') {
+      const seen = this.#pods.get(uid);
+      if (seen !== undefined && !seen.ended) for (const told of podEventNews(seen.pod, event)) this.#tell(seen.batch, seen, told);
+    }
+  }
+
+  /** Looks for pods whose nodes do not answer. */
+  lookForStuck(now = performance.now()): void {
+    for (const seen of this.#pods.values()) {
+      if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS) this.#tell(seen.batch, seen, stuckNews(seen.pod));
+    }
+  }
+
+  /** The batch has ended: what is told of it once may be told again, should it be taken back. */
+  forget(batch: string): void {
+    this.#toldOfBatches.delete(batch);
+    this.#badEnds.delete(batch);
+  }
+
+  /** How a pod of the batch ended last that did not end well. */
+  lastBadEnd(batch: string): string | undefined {
+    return this.#badEnds.get(batch);
+  }
+
+  async #see(pod: Pod, { gone, first }: { gone: boolean; first: boolean }): Promise<void> {
+    const batch = batchOf(pod);
+    const key = keyOf(pod);
+    if (batch === undefined) return;
+    let seen = this.#pods.get(key);
+    if (seen === undefined) this.#pods.set(key, (seen = { batch, pod, told: new Set(), ended: false, leavesAt: undefined }));
+    seen.pod = pod;
+    if (pod.metadata.deletionTimestamp !== undefined) seen.leavesAt ??= performance.now();
+    const end = podEnd(pod, gone);
+    if (!seen.ended) {
+      for (const told of podNews(pod)) {
+        if (first && told.of === 'pod') seen.told.add(told.key);
+        else this.#tell(batch, seen, told);
+      }
+    }
+    if (end !== undefined && !seen.ended) {
+      seen.ended = true;
+      if (!end.well) this.#badEnds.set(batch, end.infra.text);
+      // Its rollouts first: whoever is told then sees them queued.
+      const worked = await this.#options.ended(batch, pod.metadata.name, end);
+      if (!end.well && (!first || worked)) this.#tell(batch, seen, { key: 'end', of: 'pod', infra: end.infra });
+    }
+    if (gone) this.#pods.delete(key);
+  }
+
+  #tell(batch: string, seen: Seen | undefined, told: Told): void {
+    if (!this.#options.isActive(batch)) return;
+    let known = told.of === 'pod' ? seen?.told : this.#toldOfBatches.get(batch);
+    if (known === undefined) this.#toldOfBatches.set(batch, (known = new Set()));
+    if (known.has(told.key)) return;
+    known.add(told.key);
+    this.#options.tell(batch, told.infra);
+  }
+}
+
+function keyOf(pod: Pod): string {
+  return pod.metadata.uid ?? pod.metadata.name;
+}

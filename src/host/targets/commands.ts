@@ -1,0 +1,50 @@
+/** Add, Select, Use, Remove, Install on and Uninstall from a target. */
+import * as vscode from 'vscode';
+import { LOCAL } from '../../client/targets/local.ts';
+import type { CommandGroup, Services } from '../services.ts';
+import { chooseTarget } from '../window/settings.ts';
+import { askTarget } from './ask.ts';
+import { install, uninstall } from './install.ts';
+import type { KnownTargets } from './knownTargets.ts';
+import { addTarget, removeTarget, type NewTarget } from './targetCli.ts';
+import { tellAdded } from './tell.ts';
+import { pickTarget, targetArgument, wantedTarget } from './wanted.ts';
+
+export type TargetCommand = 'rollout.addTarget' | 'rollout.selectTarget' | 'rollout.useTarget' | 'rollout.removeTarget' | 'rollout.installTarget' | 'rollout.uninstallTarget';
+
+export function targetCommands(services: Services, targets: KnownTargets): CommandGroup<TargetCommand> {
+  const { cli, server } = services;
+  const use = async (argument: unknown): Promise<void> => {
+    const name = targetArgument(argument) ?? (await pickTarget(targets, server.target));
+    if (name !== undefined) await chooseTarget(name);
+  };
+  return {
+    'rollout.addTarget': async () => {
+      const wanted: NewTarget | undefined = await askTarget(cli, targets.list.value.map(({ name }) => name));
+      if (wanted === undefined) return;
+      await addTarget(cli, wanted);
+      await targets.refresh();
+      await tellAdded(services, wanted.name);
+    },
+    'rollout.selectTarget': use,
+    'rollout.useTarget': use,
+    'rollout.removeTarget': async (argument) => {
+      const wanted = await wantedTarget(targets, argument, { title: 'Remove Target' });
+      if (wanted === undefined) return;
+      const { name } = wanted;
+      const detail = `What is installed there stays as it is.${name === server.target ? ' This window works with this machine from then on.' : ''}`;
+      if ((await vscode.window.showWarningMessage(`Remove the target ${name} from the list?`, { modal: true, detail }, 'Remove')) !== 'Remove') return;
+      if (name === server.target) await chooseTarget(LOCAL);
+      await removeTarget(cli, name);
+      await targets.refresh();
+    },
+    'rollout.installTarget': async (argument) => {
+      const wanted = await wantedTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });
+      if (wanted !== undefined) await install(services, wanted);
+    },
+    'rollout.uninstallTarget': async (argument) => {
+      const wanted = await wantedTarget(targets, argument, { title: 'Uninstall from Target', kind: 'cluster' });
+      if (wanted !== undefined) await uninstall(services, wanted);
+    },
+  };
+}

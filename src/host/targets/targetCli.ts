@@ -1,0 +1,58 @@
+/** `rollout target` and `rollout cluster`, asked of the command line. */
+import os from 'node:os';
+import { z } from 'zod';
+import { LOCAL } from '../../client/targets/local.ts';
+import type { Cli } from '../services.ts';
+import type { Finding } from './findings.ts';
+
+const finding = z.object({ name: z.string(), state: z.enum(['ok', 'missing', 'wrong', 'unknown']), text: z.string(), mend: z.string().optional() });
+const status = z.object({ targets: z.array(z.object({ findings: z.array(finding) })) });
+const contexts = z.object({ contexts: z.array(z.object({ name: z.string(), cluster: z.string(), namespace: z.string().optional(), current: z.boolean() })) });
+export type KubeContext = z.infer<typeof contexts>['contexts'][number];
+
+/** A command about targets: it is not run on the one in use, which may be away or gone. */
+function targetCommand(cli: Cli, args: readonly string[], signal?: AbortSignal): Promise<unknown> {
+  return cli.json(['target', ...args, '--target', LOCAL], { cwd: os.homedir(), ...(signal === undefined ? {} : { signal }) });
+}
+
+/** What is known of a target. */
+export async function targetFindings(cli: Cli, name: string, signal?: AbortSignal): Promise<readonly Finding[]> {
+  const { targets } = status.parse(await targetCommand(cli, ['status', name], signal));
+  return targets[0]?.findings ?? [];
+}
+
+/** The contexts of a kubeconfig; undefined: of the usual one. */
+export async function kubeContexts(cli: Cli, kubeconfig: string | undefined, signal?: AbortSignal): Promise<readonly KubeContext[]> {
+  // It lists them where no context is named; a name is wanted all the same.
+  return contexts.parse(await targetCommand(cli, ['add', 'new', ...kubeconfigArguments(kubeconfig)], signal)).contexts;
+}
+
+export interface NewTarget {
+  readonly name: string;
+  readonly context: string;
+  readonly namespace: string;
+  readonly kubeconfig: string | undefined;
+}
+
+export async function addTarget(cli: Cli, { name, context, namespace, kubeconfig }: NewTarget): Promise<void> {
+  await targetCommand(cli, ['add', name, '--context', context, '--namespace', namespace, ...kubeconfigArguments(kubeconfig)]);
+}
+
+export async function removeTarget(cli: Cli, name: string): Promise<void> {
+  await targetCommand(cli, ['remove', name]);
+}
+
+export interface Running {
+  readonly signal: AbortSignal;
+  /** Told each line: of an object, or of what is waited for. */
+  readonly onLine: (line: string) => void;
+}
+
+/** `rollout cluster` on a target. */
+export async function clusterCommand(cli: Cli, name: string, args: readonly string[], { signal, onLine }: Running): Promise<void> {
+  await cli.json(['cluster', ...args, '--target', name], { cwd: os.homedir(), signal, onProgress: onLine });
+}
+
+function kubeconfigArguments(kubeconfig: string | undefined): string[] {
+  return kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig];
+}

@@ -1,0 +1,28 @@
+/** What was found of a target, as items of the Targets view. */
+import type { Finding } from '../../targets/findings.ts';
+import type { Known } from './findingReader.ts';
+import type { Icon } from '../look.ts';
+import { leaf, type TargetNode } from './targetNodes.ts';
+
+/** A shape each, so that no state hangs on colour. */
+export const FINDING_ICONS: Readonly<Record<Finding['state'], Icon>> = {
+  ok: { id: 'pass', color: 'testing.iconPassed' },
+  missing: { id: 'circle-slash', color: 'charts.yellow' },
+  wrong: { id: 'error', color: 'testing.iconFailed' },
+  unknown: { id: 'question', color: 'testing.iconUnset' },
+};
+const LABELS: Readonly<Record<string, string>> = { gpus: 'GPUs' };
+
+/** One for each; what one can do about it is its only child. */
+export function findingNodes(target: string, { findings, at }: Known): TargetNode[] {
+  return findings.map(({ name, state, text, mend }): TargetNode => {
+    const id = `target/${target}/${name}`;
+    const label = LABELS[name] ?? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+    const advice = state === 'ok' ? undefined : mend;
+    return {
+      id, target,
+      look: { label, description: text, tooltip: [`${label}: ${text}`, ...(advice === undefined ? [] : [advice]), `as of ${at.toLocaleTimeString()}`].join('\n'), icon: FINDING_ICONS[state], context: `finding.${name}.${state}`, spoken: `${label}, ${state}, ${text}` },
+      children: advice === undefined ? [] : [leaf(`${id}/mend`, { label: advice, tooltip: advice, icon: { id: 'lightbulb' }, context: 'mend', spoken: advice })],
+    };
+  });
+}

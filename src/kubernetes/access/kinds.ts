@@ -1,0 +1,63 @@
+/** The kinds of objects that are used: where the API serves them. */
+
+interface KindInfo {
+  readonly apiVersion: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+const kind = (apiVersion: string, plural: string, namespaced = true): KindInfo => ({ apiVersion, plural, namespaced });
+
+export const KINDS = {
+  ConfigMap: kind('v1', 'configmaps'),
+  Event: kind('v1', 'events'),
+  Namespace: kind('v1', 'namespaces', false),
+  Node: kind('v1', 'nodes', false),
+  PersistentVolume: kind('v1', 'persistentvolumes', false),
+  PersistentVolumeClaim: kind('v1', 'persistentvolumeclaims'),
+  Pod: kind('v1', 'pods'),
+  ResourceQuota: kind('v1', 'resourcequotas'),
+  Secret: kind('v1', 'secrets'),
+  Service: kind('v1', 'services'),
+  ServiceAccount: kind('v1', 'serviceaccounts'),
+  Deployment: kind('apps/v1', 'deployments'),
+  ReplicaSet: kind('apps/v1', 'replicasets'),
+  Job: kind('batch/v1', 'jobs'),
+  EndpointSlice: kind('discovery.k8s.io/v1', 'endpointslices'),
+  NetworkPolicy: kind('networking.k8s.io/v1', 'networkpolicies'),
+  PodDisruptionBudget: kind('policy/v1', 'poddisruptionbudgets'),
+  PriorityClass: kind('scheduling.k8s.io/v1', 'priorityclasses', false),
+  StorageClass: kind('storage.k8s.io/v1', 'storageclasses', false),
+  Role: kind('rbac.authorization.k8s.io/v1', 'roles'),
+  RoleBinding: kind('rbac.authorization.k8s.io/v1', 'rolebindings'),
+} as const satisfies Record<string, KindInfo>;
+
+export type Kind = keyof typeof KINDS;
+
+/** Whether `name` is one of the kinds of the table. */
+export function isKind(name: string): name is Kind {
+  return Object.hasOwn(KINDS, name);
+}
+
+/** The API group of a kind; empty for the core group. */
+export function groupOf(of: Kind): string {
+  const { apiVersion } = KINDS[of];
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+}
+
+/** The API group of a resource by its plural, e.g. `jobs`; empty for the core group and what is not in the table. */
+export function groupOfResource(plural: string): string {
+  const found = Object.keys(KINDS).find((name) => isKind(name) && KINDS[name].plural === plural);
+  return found !== undefined && isKind(found) ? groupOf(found) : '';
+}
+
+/** The path of a kind's collection, or of one object of it, in the API. */
+export function pathOf(of: Kind, namespace: string | undefined, name?: string, subresource?: string): string {
+  const { apiVersion, plural, namespaced } = KINDS[of];
+  const parts = [apiVersion.includes('/') ? 'apis' : 'api', apiVersion];
+  if (namespaced && namespace !== undefined) parts.push('namespaces', encodeURIComponent(namespace));
+  parts.push(plural);
+  if (name !== undefined) parts.push(encodeURIComponent(name));
+  if (subresource !== undefined) parts.push(subresource);
+  return `/${parts.join('/')}`;
+}

@@ -1,0 +1,117 @@
+/** Brings the server into a namespace, or up to date. Doing it again changes nothing. */
+import { StudioError } from '../../common/errors.ts';
+import { jsonOf } from '../../common/json.ts';
+import type { Cluster } from '../access/cluster.ts';
+import type { Kind } from '../access/kinds.ts';
+import type { KubeObject } from '../access/objects.ts';
+import { APP, LABEL, labels, MADE_ANNOTATION, NAMES, OPTIONS_ANNOTATION, selector, type Component } from '../names.ts';
+import { pack, type Archive } from '../programs/archive.ts';
+import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
+import { manifests } from './manifests/all.ts';
+import { installOptions, type InstallOptions } from './options.ts';
+import { waitUntilReady } from './ready.ts';
+import { newTokens } from './tokens.ts';
+
+export interface Change {
+  readonly kind: string;
+  readonly name: string;
+  readonly change: 'created' | 'changed' | 'same' | 'removed' | 'stays';
+}
+
+/** What happens meanwhile. */
+export interface Told {
+  readonly change: (change: Change) => void;
+  /** A line about what is waited for, or what is left. */
+  readonly note: (text: string) => void;
+}
+
+export interface InstallCall {
+  readonly options: InstallOptions;
+  /** Makes the namespace where it is absent. */
+  readonly createNamespace: boolean;
+  /** Only says what would change. */
+  readonly dryRun: boolean;
+  /** How long to wait until the server is ready. 0 = not at all. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Kinds an installation has, of which those no longer wanted are removed. Claims are not among them: they hold data. */
+const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy'];
+
+/** The options of the server that is installed; undefined: there is none. */
+export async function installedOptions(cluster: Cluster, signal: AbortSignal): Promise<InstallOptions | undefined> {
+  const deployment = await cluster.get('Deployment', NAMES.server, { signal }).catch(noNamespace);
+  if (deployment === undefined) return undefined;
+  if (deployment.metadata.labels?.[LABEL.managedBy] !== APP) {
+    throw new StudioError('conflict', `The Deployment ${NAMES.server} in namespace ${cluster.namespace} is not ours.`, { mend: 'Use another namespace.' });
+  }
+  const parsed = installOptions.safeParse(jsonOf(deployment.metadata.annotations?.[OPTIONS_ANNOTATION] ?? ''));
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Everything of this installation that pods run. */
+export async function serverArchive(): Promise<Archive> {
+  const [programs, pages] = await Promise.all([programFiles(SERVER_PROGRAMS), pageFiles()]);
+  return await pack([...programs, ...pages]);
+}
+
+/** Installs, or upgrades what is there. */
+export async function install(cluster: Cluster, call: InstallCall, told: Told): Promise<void> {
+  const { options, dryRun, signal } = call;
+  const wanted = manifests(options, await serverArchive(), cluster.namespace);
+  if (!(await ensureNamespace(cluster, call, told))) {
+    for (const made of [newTokens(cluster.namespace), ...wanted]) told.change({ kind: made.kind, name: made.metadata.name, change: 'created' });
+    return;
+  }
+  if ((await cluster.get('Secret', NAMES.tokens, { signal })) === undefined) {
+    await cluster.create(newTokens(cluster.namespace), { dryRun, signal });
+    told.change({ kind: 'Secret', name: NAMES.tokens, change: 'created' });
+  } else {
+    told.change({ kind: 'Secret', name: NAMES.tokens, change: 'same' });
+  }
+  for (const object of wanted) {
+    const { change } = await cluster.apply(object, { dryRun, signal });
+    told.change({ kind: object.kind, name: object.metadata.name, change });
+  }
+  if (!dryRun && call.timeoutMs > 0) await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: told.note });
+  // Only now: until the new pod runs, the old one may still need its programs.
+  await prune(cluster, wanted, call, told);
+}
+
+/** Whether the namespace is there (now). */
+async function ensureNamespace(cluster: Cluster, call: InstallCall, told: Told): Promise<boolean> {
+  const name = cluster.namespace;
+  const { signal } = call;
+  // Whoever may work in a namespace need not be allowed to read it.
+  const known = await cluster.get('Namespace', name, { signal }).catch((error: unknown) => {
+    if (StudioError.is(error, 'forbidden')) return 'unknown' as const;
+    throw error;
+  });
+  if (known !== undefined) return true;
+  if (!call.createNamespace) {
+    throw new StudioError('not_found', `The namespace ${name} does not exist.`, { mend: 'Add --create-namespace to make it, or name another with --namespace.' });
+  }
+  told.change({ kind: 'Namespace', name, change: 'created' });
+  if (call.dryRun) return false;
+  await cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: labels('server'), annotations: { [MADE_ANNOTATION]: 'true' } } }, { signal });
+  return true;
+}
+
+async function prune(cluster: Cluster, wanted: readonly KubeObject[], call: InstallCall, told: Told): Promise<void> {
+  const keep = new Set(wanted.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  for (const component of ['server', 'vllm'] satisfies Component[]) {
+    for (const kind of PRUNED) {
+      for (const { metadata } of await cluster.list(kind, { labels: selector(labels(component)), signal: call.signal })) {
+        if (keep.has(`${kind} ${metadata.name}`)) continue;
+        if (call.dryRun || (await cluster.remove(kind, metadata.name, { signal: call.signal }))) told.change({ kind, name: metadata.name, change: 'removed' });
+      }
+    }
+  }
+}
+
+function noNamespace(error: unknown): undefined {
+  if (StudioError.is(error, 'not_found')) return undefined;
+  throw error;
+}
+

@@ -1,0 +1,25 @@
+/** Everything an installation consists of, in the order it is applied. */
+import type { KubeObject } from '../../access/objects.ts';
+import { labels, NAMES } from '../../names.ts';
+import type { Archive } from '../../programs/archive.ts';
+import type { InstallOptions } from '../options.ts';
+import { parseStorage } from '../storage.ts';
+import { programMaps } from './programs.ts';
+import { rights, workerNetwork } from './rights.ts';
+import { serverDeployment, serverService } from './server.ts';
+import { vllm } from './vllm.ts';
+import { claimOf } from './volumes.ts';
+
+/** All but the namespace and the Secret with the client tokens: those are made once. */
+export function manifests(options: InstallOptions, archive: Archive, namespace: string): KubeObject[] {
+  const programs = programMaps(archive, namespace);
+  return [
+    ...rights(options, namespace),
+    workerNetwork(namespace, labels('worker')),
+    ...programs.objects,
+    ...claimOf(NAMES.volume, parseStorage(options.storage), options.storageSize, { namespace, component: 'server' }, 'ReadWriteOnce'),
+    serverService(options, namespace),
+    serverDeployment(options, programs, namespace),
+    ...(options.vllm === undefined ? [] : vllm(options.vllm, namespace)),
+  ];
+}

@@ -1,0 +1,15 @@
+import { KINDS, type Kind } from '../../access/kinds.ts';
+import type { KubeObject } from '../../access/objects.ts';
+import { labels, type Component } from '../../names.ts';
+
+/** Where an object belongs. */
+export interface Place {
+  readonly namespace: string;
+  readonly component: Component;
+}
+
+/** An object of ours, with its labels. */
+export function object(kind: Kind, name: string, place: Place, body: Readonly<Record<string, unknown>>): KubeObject {
+  const { apiVersion, namespaced } = KINDS[kind];
+  return { apiVersion, kind, metadata: { name, ...(namespaced ? { namespace: place.namespace } : {}), labels: labels(place.component) }, ...body };
+}

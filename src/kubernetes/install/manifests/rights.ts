@@ -1,0 +1,40 @@
+/** Who the server is in the cluster, and what it may do: only in its own namespace, and only what running batches needs. */
+import type { KubeObject } from '../../access/objects.ts';
+import { NAMES } from '../../names.ts';
+import type { InstallOptions } from '../options.ts';
+import { object, type Place } from './object.ts';
+
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'patch', 'delete'];
+
+/** The rules of its Role. */
+export const RULES = [
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: [...READ, ...WRITE] },
+  { apiGroups: [''], resources: ['pods', 'events'], verbs: READ },
+  { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list', ...WRITE] },
+  // The server's own Deployment owns the Jobs.
+  { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [NAMES.server], verbs: ['get'] },
+  { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
+] as const;
+
+/** Accounts of the server and of the workers, who may do nothing; Role and its binding. */
+export function rights(options: InstallOptions, namespace: string): KubeObject[] {
+  const place: Place = { namespace, component: 'server' };
+  const pull = options.pullSecret === undefined ? {} : { imagePullSecrets: [{ name: options.pullSecret }] };
+  return [
+    object('ServiceAccount', NAMES.server, place, pull),
+    object('ServiceAccount', NAMES.worker, place, { ...pull, automountServiceAccountToken: false }),
+    object('Role', NAMES.server, place, { rules: RULES }),
+    object('RoleBinding', NAMES.server, place, {
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: NAMES.server },
+      subjects: [{ kind: 'ServiceAccount', name: NAMES.server, namespace }],
+    }),
+  ];
+}
+
+/** Nobody calls a worker. Where network policies are enforced, nobody can. */
+export function workerNetwork(namespace: string, workers: Readonly<Record<string, string>>): KubeObject {
+  return object('NetworkPolicy', NAMES.worker, { namespace, component: 'server' }, {
+    spec: { podSelector: { matchLabels: workers }, policyTypes: ['Ingress'], ingress: [] },
+  });
+}

@@ -1,0 +1,92 @@
+/** A model served by vLLM beside the server: one pod per replica, each found by the headless Service. */
+import type { KubeObject } from '../../access/objects.ts';
+import { labels, NAMES } from '../../names.ts';
+import type { VllmOptions } from '../options.ts';
+import { parseStorage } from '../storage.ts';
+import { object, type Place } from './object.ts';
+import { secretEnv } from './pods.ts';
+import { claimOf, dataVolume } from './volumes.ts';
+
+const PORT = 8000;
+const CACHE = '/cache';
+/** Loading large weights for the first time takes as long as downloading them. */
+const START_SECONDS = 3600;
+
+export function vllm(options: VllmOptions, namespace: string): KubeObject[] {
+  const place: Place = { namespace, component: 'vllm' };
+  const selected = labels('vllm');
+  const cache = parseStorage(options.cache);
+  return [
+    ...claimOf(NAMES.cache, cache, options.cacheSize, place, options.replicas > 1 ? 'ReadWriteMany' : 'ReadWriteOnce'),
+    object('Deployment', NAMES.vllm, place, {
+      spec: {
+        replicas: options.replicas,
+        revisionHistoryLimit: 2,
+        // GPUs of the old pod are free only once it is gone.
+        strategy: { type: 'Recreate' },
+        selector: { matchLabels: selected },
+        template: { metadata: { labels: selected }, spec: podSpec(options) },
+      },
+    }),
+    object('Service', NAMES.vllm, place, {
+      spec: { clusterIP: 'None', selector: selected, ports: [{ name: 'http', port: PORT, targetPort: 'http', protocol: 'TCP' }] },
+    }),
+  ];
+}
+
+/** The address of the model in a batch file. */
+export function vllmUrl(namespace: string): string {
+  return `http://${NAMES.vllm}.${namespace}.svc:${PORT}/v1`;
+}
+
+function podSpec(options: VllmOptions): Readonly<Record<string, unknown>> {
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'nvidia.com/gpu.product', operator: 'In', values: options.products }] }],
+        },
+      },
+    },
+    tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
+    containers: [container(options)],
+    volumes: [
+      // The processes of one replica talk through shared memory.
+      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${Math.max(2, 2 * options.gpus)}Gi` } },
+      dataVolume('cache', parseStorage(options.cache), NAMES.cache),
+    ],
+  };
+}
+
+function container(options: VllmOptions): Readonly<Record<string, unknown>> {
+  const probe = { httpGet: { path: '/health', port: 'http' }, timeoutSeconds: 5, periodSeconds: 10 };
+  const gpus = { 'nvidia.com/gpu': String(options.gpus) };
+  return {
+    name: 'vllm',
+    image: options.image,
+    command: ['vllm', 'serve', options.model],
+    args: [
+      '--host', '0.0.0.0', '--port', String(PORT),
+      '--tensor-parallel-size', String(options.gpus),
+      ...(options.toolParser === undefined ? [] : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
+      ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
+      // What rollouts show of each call, and an answer that says “busy” instead of a queue without end.
+      '--enable-per-request-metrics', '--enable-prompt-tokens-details', '--max-num-queued-reqs', String(options.queue),
+      ...options.arguments,
+    ],
+    env: [
+      { name: 'HF_HOME', value: CACHE },
+      ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
+    ],
+    ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
+    resources: { requests: gpus, limits: gpus },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    startupProbe: { ...probe, failureThreshold: START_SECONDS / probe.periodSeconds },
+    livenessProbe: { ...probe, failureThreshold: 6 },
+    readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 2 },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }, { name: 'cache', mountPath: CACHE }],
+  };
+}

@@ -1,0 +1,86 @@
+/** What an installation is made of. It is kept on the server's Deployment, so that an upgrade changes only what it names. */
+import { z } from 'zod';
+import { StudioError } from '../../common/errors.ts';
+import { SERVER_PORT } from '../names.ts';
+import { parseStorage } from './storage.ts';
+
+const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'an amount like 20Gi');
+const storage = z.string().superRefine((text, context) => {
+  try {
+    parseStorage(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: StudioError.is(error) ? error.message : String(error) });
+  }
+});
+const oneOrMore = z.number().int().min(1);
+
+/** A model served by vLLM beside the server. */
+export const vllmOptions = z.object({
+  /** Name on the Hugging Face hub, or a folder in the image or cache. */
+  model: z.string().min(1),
+  image: z.string().default('vllm/vllm-openai:v0.32.0'),
+  /** GPUs of one replica: the model is split over them. */
+  gpus: oneOrMore.default(1),
+  replicas: oneOrMore.default(1),
+  /** Values of the node label `nvidia.com/gpu.product` it may run on. */
+  products: z.array(z.string()).min(1).default(['NVIDIA-A100-SXM4-80GB', 'NVIDIA-A100-80GB-PCIe', 'NVIDIA-A100-SXM4-40GB', 'NVIDIA-A100-PCIE-40GB']),
+  toolParser: z.string().optional(),
+  reasoningParser: z.string().optional(),
+  /** Requests it lets wait before it says that it is busy. */
+  queue: oneOrMore.default(512),
+  /** Where weights are kept. */
+  cache: storage.refine((text) => !text.startsWith('postgres'), 'a folder is needed: pvc[:CLASS], hostPath:/FOLDER or emptyDir').default('emptyDir'),
+  cacheSize: quantity.default('200Gi'),
+  /** Secret whose key `token` opens models that are not public. */
+  tokenSecret: z.string().optional(),
+  /** Further arguments of `vllm serve`. */
+  arguments: z.array(z.string()).default([]),
+});
+export type VllmOptions = z.infer<typeof vllmOptions>;
+/** As it is given: what has a default may be left out. */
+export type VllmInput = z.input<typeof vllmOptions>;
+
+export const installOptions = z.object({
+  /** Image of the server's pod, and of workers whose batch names none: anything with Node 22.19 or newer. */
+  image: z.string().min(1).default('node:24-slim'),
+  pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+  /** Secret with the credentials of the images' registry. */
+  pullSecret: z.string().optional(),
+  port: z.number().int().min(1).max(65_535).default(SERVER_PORT),
+  /** How workers reach the server where its Service's name does not do. */
+  advertise: z.string().optional(),
+  /** Further names the server is called by: those of a gateway before it. */
+  allowHosts: z.array(z.string().min(1)).default([]),
+  /** See storage.ts. */
+  storage: storage.default('pvc'),
+  storageSize: quantity.default('20Gi'),
+  /** Most memory the server may have. */
+  memory: quantity.default('2Gi'),
+  /** Servers; more than one needs PostgreSQL. */
+  replicas: oneOrMore.default(1),
+  /** Base URL of a collector that gets finished rollouts as traces (OTLP over HTTP). */
+  otlp: z.url({ protocol: /^https?$/, error: 'an address like http://collector:4318' }).optional(),
+  vllm: vllmOptions.optional(),
+});
+export type InstallOptions = z.infer<typeof installOptions>;
+/** As they are given: what has a default may be left out. */
+export type InstallInput = z.input<typeof installOptions>;
+
+/** Options as given over those of the installation that is there; throws StudioError `usage` for what does not go together. */
+export function resolveOptions(given: InstallInput, installed?: InstallOptions): InstallOptions {
+  const parsed = installOptions.safeParse({ ...installed, ...given });
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new StudioError('usage', `--${(issue?.path ?? []).map(String).join('-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: ${issue?.message ?? parsed.error.message}`);
+  }
+  const options = parsed.data;
+  if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
+    throw new StudioError('usage', 'Several servers need one database: --replicas goes with --storage postgres:SECRET.');
+  }
+  if (installed !== undefined && installed.storage !== options.storage) {
+    throw new StudioError('conflict', `The server that is installed keeps its data in ${installed.storage}; with ${options.storage} it would lose sight of them.`, {
+      mend: 'Leave --storage out, or uninstall first.',
+    });
+  }
+  return options;
+}

@@ -1,0 +1,47 @@
+/** Which files of this installation a program in a pod needs. */
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageUrl, type Entry } from '../../common/entries.ts';
+import { StudioError } from '../../common/errors.ts';
+import type { ProgramFile } from './archive.ts';
+
+/** What a worker's pod runs: the worker and what it starts. */
+export const WORKER_PROGRAMS: readonly Entry[] = ['worker', 'reaper', 'toolThread'];
+/** What the server's pod runs, and gives to workers. */
+export const SERVER_PROGRAMS: readonly Entry[] = ['server', ...WORKER_PROGRAMS];
+
+/** A bundle named in a bundle, in an import of either kind. Too many do no harm. */
+const NAMED = /["'](\.{1,2}\/(?:[\w-]+\/)*[\w-]+\.mjs)["']/g;
+
+/** The bundles of `entries` with all they load, out of `dist`; throws StudioError `unavailable` where they are not built. */
+export async function programFiles(entries: readonly Entry[], dist: string = distFolder()): Promise<ProgramFile[]> {
+  const found = new Map<string, Buffer>();
+  const waiting = entries.map((entry) => `${entry}.mjs`);
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name)) continue;
+    const bytes = await bundle(dist, name);
+    found.set(name, bytes);
+    for (const [, to = ''] of bytes.toString('utf8').matchAll(NAMED)) waiting.push(path.posix.join(path.posix.dirname(name), to));
+  }
+  return [...found].map(([name, bytes]) => ({ path: `dist/${name}`, bytes }));
+}
+
+/** The pages for browsers, without source maps. */
+export async function pageFiles(dist: string = distFolder()): Promise<ProgramFile[]> {
+  const folder = path.join(dist, 'webview');
+  const names = (await readdir(folder).catch(notBuilt)).filter((name) => !name.endsWith('.map'));
+  return await Promise.all(names.map(async (name) => ({ path: `dist/webview/${name}`, bytes: await readFile(path.join(folder, name)) })));
+}
+
+function distFolder(): string {
+  return fileURLToPath(packageUrl('dist'));
+}
+
+async function bundle(dist: string, name: string): Promise<Buffer> {
+  return await readFile(path.join(dist, ...name.split('/'))).catch(notBuilt);
+}
+
+function notBuilt(cause: unknown): never {
+  throw new StudioError('unavailable', 'The programs that pods run are not in this installation.', { mend: 'In a checkout: npm run build.', cause });
+}

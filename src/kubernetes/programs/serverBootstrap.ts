@@ -1,0 +1,17 @@
+/**
+ * What the server's pod starts: puts the pieces of the programs together, unpacks them and goes on as the server.
+ * `node bootstrap.mjs PIECES FOLDER SHA ENTRY [ARGUMENT…]`
+ */
+import { UNPACK_SCRIPT } from './unpackScript.ts';
+
+export const SERVER_BOOTSTRAP = `${UNPACK_SCRIPT}
+import { readdirSync, readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const [pieces, folder, sha, entry] = process.argv.slice(2);
+const names = readdirSync(pieces).filter((name) => /^[0-9]+$/.test(name)).sort((a, b) => a - b);
+unpack(Buffer.concat(names.map((name) => readFileSync(path.join(pieces, name)))), sha, folder);
+const file = path.join(folder, 'dist', entry + '.mjs');
+process.argv.splice(1, 5, file);
+await import(pathToFileURL(file).href);
+`;

@@ -1,0 +1,79 @@
+/**
+ * What a worker's pod starts: `node bootstrap.mjs CONFIG WORK`. Fetches the worker's programs from the server by their
+ * hash, unpacks them and goes on as the worker. `CONFIG` holds `worker.json` and, where the batch has any,
+ * `secrets.json`; both are read anew before each try, since a server that was upgraded has other programs.
+ * Exit codes: 2 it will never work (the Node is too old, the token is of no use), 3 another pod may do better.
+ */
+import { UNPACK_SCRIPT } from './unpackScript.ts';
+
+/** In the folder `CONFIG`. */
+export const WORKER_FILE = 'worker.json';
+export const SECRETS_FILE = 'secrets.json';
+
+/** What `worker.json` says: a worker's configuration without what only the pod knows, and which programs to fetch. */
+export interface PodWorker {
+  readonly server: string;
+  readonly token: string;
+  readonly batch: string;
+  readonly slots: number;
+  readonly reconnect_seconds: number;
+  readonly rollouts?: number;
+  /** sha256 of the programs, see archive.ts. */
+  readonly programs: string;
+}
+
+export const WORKER_BOOTSTRAP = `${UNPACK_SCRIPT}
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+
+const [folder, work] = process.argv.slice(2);
+const signals = ['SIGTERM', 'SIGINT'];
+const stopped = () => end(3, 'Stopped before the worker ran.');
+for (const signal of signals) process.on(signal, stopped);
+
+function end(code, text) {
+  process.stderr.write(text + '\\n');
+  process.exit(code);
+}
+
+async function fetched({ server, token, programs }) {
+  try {
+    const answer = await fetch(server + '/v1/programs/' + programs, { headers: { authorization: 'Bearer ' + token }, redirect: 'error', signal: AbortSignal.timeout(60_000) });
+    if (answer.status === 401 || answer.status === 403) end(2, 'The server at ' + server + ' does not know this batch (' + answer.status + ').');
+    if (!answer.ok) return 'it answered ' + answer.status;
+    return Buffer.from(await answer.arrayBuffer());
+  } catch (error) {
+    return (error.cause ?? error).message || String(error.cause ?? error);
+  }
+}
+
+const begun = Date.now();
+let config;
+let packed;
+for (let pause = 250; ; pause = Math.min(5_000, pause * 2)) {
+  config = JSON.parse(readFileSync(path.join(folder, '${WORKER_FILE}'), 'utf8'));
+  packed = await fetched(config);
+  if (typeof packed !== 'string') break;
+  if (Date.now() - begun > config.reconnect_seconds * 1000) end(3, 'The server at ' + config.server + ' gave no programs: ' + packed + '.');
+  if (pause === 1_000) process.stderr.write('Waiting for the server at ' + config.server + ': ' + packed + '\\n');
+  await sleep(pause * (0.5 + Math.random() / 2));
+}
+const { programs, ...worker } = config;
+const home = path.join(work, 'programs');
+try {
+  unpack(packed, programs, home);
+} catch (error) {
+  end(3, 'The programs cannot be unpacked: ' + error.message);
+}
+for (const name of ['HOME', 'TMPDIR']) if (process.env[name]) mkdirSync(process.env[name], { recursive: true });
+const secrets = path.join(folder, '${SECRETS_FILE}');
+const written = path.join(work, '${WORKER_FILE}');
+writeFileSync(written, JSON.stringify({
+  ...worker, worker: process.env.POD_NAME, work: path.join(work, 'rollouts'), interrupted_exit: 3, stop_seconds: 10, ...(existsSync(secrets) ? { secrets } : {}),
+}), { mode: 0o600 });
+for (const signal of signals) process.off(signal, stopped);
+const file = path.join(home, 'dist', 'worker.mjs');
+process.argv.splice(1, 3, file, written);
+await import(pathToFileURL(file).href);
+`;

@@ -1,0 +1,59 @@
+/** The export of finished rollouts to a collector, put together. */
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { PRODUCT } from '../../../common/product.ts';
+import type { Store } from '../../../store/store.ts';
+import { TrajectoryModel } from '../../../trace/model.ts';
+import { readEvent } from '../../../trace/upgrades.ts';
+import type { Changes } from '../../changes.ts';
+import type { Log } from '../../log.ts';
+import { StreamReader } from '../../streamReader.ts';
+import type { Counters } from '../counters.ts';
+import { sendTraces, type Collector } from './collector.ts';
+import { Exporter } from './exporter.ts';
+import { Finished } from './finished.ts';
+import type { OtlpSpan } from './span.ts';
+import { traceOf } from './trace.ts';
+
+const READ_BYTES = 256 * 1024;
+
+export interface TraceExport {
+  /** Sends what is left, within the time. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** `service`: what the traces name the server. */
+export function openTraceExport(parts: { store: Store; changes: Changes; counters: Counters; log: Log; collector: Collector; service: string }): TraceExport {
+  const { store, changes, counters, log, collector, service } = parts;
+  const [name = '', version = ''] = PRODUCT.split(' ');
+  const exporter = new Exporter({
+    to: new URL(collector.url).host, counters, log,
+    send: (body, signal) => sendTraces(collector, body, signal),
+    trace: (rollout) => readTrace(store, rollout),
+    resource: { 'service.name': service, 'service.version': version },
+    scope: { name, version },
+  });
+  const finished = new Finished({ store, changes, log, found: (rollout) => exporter.add(rollout) });
+  return {
+    close: async (withinMs) => {
+      const until = performance.now() + withinMs;
+      try {
+        await finished.look();
+      } finally {
+        finished.close();
+        await exporter.close(Math.max(0, until - performance.now()));
+      }
+    },
+  };
+}
+
+/** undefined: the rollout is gone. Others have their turn between parts of a long one. */
+async function readTrace(store: Store, rollout: string): Promise<OtlpSpan[] | undefined> {
+  const record = await store.rollout(rollout);
+  if (record === undefined) return undefined;
+  const model = new TrajectoryModel();
+  for await (const bodies of new StreamReader(store, rollout, record.lineage).all(0, record.row.last, READ_BYTES)) {
+    model.push(bodies.map((body) => readEvent(JSON.parse(body), { checked: true })));
+    await yieldToOthers();
+  }
+  return traceOf(record, model);
+}

@@ -1,0 +1,96 @@
+/** What `rollout cluster install` says when the server does not come, and what upgrades and uninstalls leave as it was. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Change } from '../../src/kubernetes/install/install.ts';
+import { NAMES } from '../../src/kubernetes/names.ts';
+import { ClusterBench, until } from './support/clusterBench.ts';
+
+describe('an installation', { timeout: 5 * 60_000 }, () => {
+  let bench: ClusterBench;
+  before(async () => {
+    bench = await ClusterBench.open('install');
+  });
+  after(() => bench.close());
+
+  async function changes(...args: string[]): Promise<Record<string, Change['change']>> {
+    const ran = await bench.rollout('cluster', ...args, '--json');
+    assert.equal(ran.code, 0, ran.stderr);
+    const told = (JSON.parse(ran.stdout) as { changes: Change[] }).changes;
+    return Object.fromEntries(told.map(({ kind, name, change }) => [`${kind} ${name}`, change]));
+  }
+
+  /** The one line of a call that fails. */
+  async function refusal(code: number, ...args: string[]): Promise<string> {
+    const ran = await bench.rollout('cluster', ...args);
+    assert.equal(ran.code, code, ran.stderr);
+    return ran.stderr.trim().split('\n').at(-1) ?? '';
+  }
+
+  it('needs a namespace, or the word to make one; a dry run makes nothing', async () => {
+    assert.match(await refusal(2, 'install', ...bench.site.arguments), /does not exist\. Add --create-namespace/);
+    assert.match(await refusal(2, 'upgrade'), /There is no server in namespace/);
+    const would = await changes('install', '--create-namespace', '--dry-run', ...bench.site.arguments);
+    assert.ok(Object.values(would).length > 8 && Object.values(would).every((change) => change === 'created'), JSON.stringify(would));
+    assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined);
+  });
+
+  it('says why the server does not come: no Secret, then a database that does not answer', async () => {
+    const args = ['install', '--create-namespace', ...bench.site.arguments.filter((word, at, all) => word !== '--storage' && all[at - 1] !== '--storage'), '--storage', 'postgres:db'];
+    assert.match(await refusal(3, ...args), /not ready: .*secret "db" not found/);
+    await bench.cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'db' }, stringData: { url: 'postgres://user:passphrase@127.0.0.1:1/none' } });
+    const line = await refusal(3, 'upgrade');
+    assert.match(line, /not ready: The server ends as soon as it starts \(exit code 3\)\. It says: The database .* does not answer/);
+    assert.doesNotMatch(line, /passphrase/);
+    assert.match(await refusal(2, 'upgrade', '--storage', 'emptyDir'), /keeps its data in postgres:db/);
+  });
+
+  it('leaves what is somebody else’s, and the namespace with it', async () => {
+    const removed = await changes('uninstall');
+    assert.equal(removed[`Namespace ${bench.namespace}`], 'stays');
+    assert.ok(await bench.cluster.get('Secret', 'db'));
+    assert.equal(await bench.cluster.get('Deployment', NAMES.server), undefined);
+    await bench.cluster.remove('Secret', 'db');
+  });
+
+  it('waits for quota, and says that it is short', async () => {
+    await bench.cluster.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'small' }, spec: { hard: { pods: '0' } } });
+    await until('the quota counts', async () => (await bench.cluster.get('ResourceQuota', 'small'))?.['status'] !== undefined);
+    assert.match(await refusal(3, 'install', '--timeout', '5', ...bench.site.arguments), /makes no pod: .*exceeded quota: small/);
+    await bench.cluster.remove('ResourceQuota', 'small');
+  });
+
+  it('goes on where it stopped, and keeps tokens and options', async () => {
+    const tokens = await bench.cluster.get('Secret', NAMES.tokens);
+    const done = await changes('install');
+    assert.deepEqual([...new Set(Object.values(done))], ['same'], JSON.stringify(done));
+    const changed = await changes('upgrade', '--memory', '1Gi');
+    assert.deepEqual(Object.entries(changed).filter(([, change]) => change !== 'same'), [[`Deployment ${NAMES.server}`, 'changed']]);
+    assert.deepEqual((await bench.cluster.get('Secret', NAMES.tokens))?.['data'], tokens?.['data']);
+  });
+
+  it('serves a model too, until it is to be taken away', async () => {
+    const parts = [`Deployment ${NAMES.vllm}`, `Service ${NAMES.vllm}`];
+    const made = await changes('upgrade', '--vllm', 'org/model', '--vllm-gpus', '2', '--vllm-tool-parser', 'hermes');
+    assert.deepEqual(parts.map((part) => made[part]), ['created', 'created']);
+    const taken = await changes('upgrade', '--vllm', 'none');
+    assert.deepEqual(parts.map((part) => taken[part]), ['removed', 'removed']);
+    assert.equal(await bench.cluster.get('Service', NAMES.vllm), undefined);
+  });
+
+  it('names an image that cannot be had, and is mended by one that can', async () => {
+    assert.match(await refusal(3, 'upgrade', '--image', 'localhost/none-of-this:name'), /The image localhost\/none-of-this:name cannot be pulled/);
+    await changes('upgrade', '--image', bench.site.image);
+  });
+
+  it('keeps its volume until that is to go too', async () => {
+    await bench.uninstall();
+    await changes('install', '--create-namespace', '--storage', 'pvc', '--timeout', '0', '--image', bench.site.image);
+    const kept = await changes('uninstall');
+    assert.equal(kept[`PersistentVolumeClaim ${NAMES.volume}`], 'stays');
+    assert.ok(await bench.cluster.get('PersistentVolumeClaim', NAMES.volume));
+    const gone = await changes('uninstall', '--delete-data');
+    assert.equal(gone[`PersistentVolumeClaim ${NAMES.volume}`], 'removed');
+    assert.equal(gone[`Namespace ${bench.namespace}`], 'removed');
+    assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined);
+  });
+});

@@ -1,0 +1,149 @@
+/** A server installed by the command line into a namespace of the test's own, a workspace to run on it, and their end. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { connectTarget, type TargetConnection } from '../../../src/client/targets/connectTarget.ts';
+import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
+import type { Pod } from '../../../src/kubernetes/access/objects.ts';
+import { batchLabels, selector } from '../../../src/kubernetes/names.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { Bench, type Ran } from '../../support/cli.ts';
+import { assertWhole } from '../../support/directed.ts';
+import { Workspace } from '../../support/testWorkspace.ts';
+import { site, type Site } from './site.ts';
+
+/** Name of the target. */
+export const TARGET = 'suite';
+const PATIENCE_MS = 90_000;
+const POLL_MS = 200;
+
+export class ClusterBench {
+  readonly site: Site;
+  /** With the test's namespace as its own. */
+  readonly cluster: Cluster;
+  readonly namespace: string;
+  readonly workspace: Workspace;
+  readonly #plain: Bench;
+  readonly #bench: Bench;
+  #connection: Promise<TargetConnection> | undefined;
+
+  private constructor(plain: Bench, place: Site, namespace: string) {
+    this.#plain = plain;
+    this.site = place;
+    this.namespace = namespace;
+    this.cluster = place.cluster.inNamespace(namespace);
+    this.#bench = new Bench({ where: ['--target', TARGET], env: homeIn(plain.folder) });
+    this.workspace = new Workspace(this.#bench, () => this.connection());
+  }
+
+  /** Knows the cluster, and has it as a target; nothing is in it yet. */
+  static async open(name: string): Promise<ClusterBench> {
+    const plain = new Bench({ where: [], env: homeIn(undefined) });
+    const data = plain.path('data');
+    mkdirSync(data);
+    chmodSync(data, 0o777); // the server in its pod is another user
+    const bench = new ClusterBench(plain, await site(data), `rollout-test-${name}-${randomBytes(3).toString('hex')}`);
+    const { context } = bench.site.cluster;
+    const ran = await plain.run(['target', 'add', TARGET, '--context', context, '--kubeconfig', bench.site.kubeconfig, '--namespace', bench.namespace]);
+    assert.equal(ran.code, 0, ran.stderr);
+    return bench;
+  }
+
+  /** The same, with a server in it. */
+  static async installed(name: string): Promise<ClusterBench> {
+    const bench = await ClusterBench.open(name);
+    try {
+      await bench.install();
+    } catch (error) {
+      await bench.close();
+      throw error;
+    }
+    return bench;
+  }
+
+  install(...more: string[]): Promise<Ran> {
+    return this.#well(['cluster', 'install', '--create-namespace', ...this.site.arguments, ...more]);
+  }
+
+  uninstall(...more: string[]): Promise<Ran> {
+    return this.#well(['cluster', 'uninstall', ...more]);
+  }
+
+  /** `rollout … --target` to its end. */
+  rollout(...args: string[]): Promise<Ran> {
+    return this.#bench.run(args);
+  }
+
+  /** The same in a folder, with more in the environment. */
+  rolloutIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Ran> {
+    return this.#bench.run(args, { cwd, env });
+  }
+
+  /** `rollout …` with nothing said of where. */
+  plainly(...args: string[]): Promise<Ran> {
+    return this.#plain.run(args);
+  }
+
+  async #well(args: readonly string[]): Promise<Ran> {
+    const ran = await this.#bench.run(args);
+    assert.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`);
+    return ran;
+  }
+
+  connection(): Promise<TargetConnection> {
+    this.#connection ??= connectTarget(TARGET, { context: this.site.cluster.context, kubeconfig: this.site.kubeconfig, namespace: this.namespace }, { env: process.env });
+    return this.#connection;
+  }
+
+  /** Pods of a batch that live. */
+  async workers(batch: string): Promise<Pod[]> {
+    const pods = await this.cluster.list('Pod', { labels: selector(batchLabels(batch)) });
+    return pods.filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running');
+  }
+
+  /** What the batch's stream says of its infrastructure. */
+  async infra(batch: string): Promise<string[]> {
+    return (await this.workspace.events(batch)).flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
+  }
+
+  /** Every attempt has come to exactly one end: one try of each settles it, and every record is whole. Gives the rows. */
+  async assertSettledOnce(batch: string, attempts: number): Promise<RolloutRow[]> {
+    const rows = await this.workspace.ended(batch);
+    const settling = rows.filter((row) => row.settles);
+    assert.equal(new Set(settling.map((row) => `${row.task}/${row.attempt}`)).size, attempts);
+    assert.equal(settling.length, attempts, 'no attempt has two tries that settle it');
+    for (const row of settling) assertWhole(await this.workspace.events(row.rollout));
+    assert.equal((await this.workspace.events(batch)).filter((event) => event.kind === 'batch.end').length, 1);
+    return rows;
+  }
+
+  /** Ends all of it, whatever has become of it. */
+  async close(): Promise<void> {
+    (await this.#connection?.catch(() => undefined))?.close();
+    // Jobs first: one that is to replace a failed pod keeps it, and a namespace that ends waits for its pods and makes no new ones.
+    for (const kind of ['Deployment', 'Job'] as const) {
+      for (const { metadata } of await this.cluster.list(kind)) await this.cluster.remove(kind, metadata.name, { propagation: 'Background' });
+    }
+    await this.cluster.remove('Namespace', this.namespace);
+    // The cluster does the rest; data of this machine stay until nothing writes them any more.
+    await until('the pods are gone', async () => (await this.cluster.list('Pod')).length === 0);
+    this.site.cluster.close();
+    await this.#bench.close();
+    await this.#plain.close();
+  }
+}
+
+/** Programs of a kubeconfig that bring credentials look for theirs in the user's own folder; targets are kept elsewhere, where that is possible. */
+function homeIn(folder: string | undefined): Record<string, string> {
+  const home = process.platform === 'linux' ? process.env['HOME'] : undefined;
+  return { ...(folder === undefined ? {} : { XDG_DATA_HOME: folder, LOCALAPPDATA: folder, HOME: folder }), ...(home === undefined ? {} : { HOME: home }) };
+}
+
+/** Asks until it is so: there is no event to wait for. */
+export async function until(what: string, so: () => Promise<boolean>, ms = PATIENCE_MS): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end; ) {
+    if (await so()) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  assert.fail(`not within ${ms / 1000} s: ${what}`);
+}

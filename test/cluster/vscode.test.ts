@@ -1,0 +1,194 @@
+/** A cluster from VS Code: added, installed, used for a batch that loses a pod on the way, and left as it was. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe } from 'node:test';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { until } from '../e2e/support/poll.ts';
+import { attemptsOf, SAMPLE_ATTEMPTS, sampleFolder } from '../e2e/support/sample.ts';
+import { Story } from '../e2e/support/story.ts';
+import { podsOf } from './support/batches.ts';
+import { ClusterBench } from './support/clusterBench.ts';
+
+const PATIENCE_MS = 90_000;
+/** As the window calls it. */
+const NAME = 'kit';
+const TASKS = 8;
+const ATTEMPTS = TASKS * SAMPLE_ATTEMPTS;
+const OPTIONS: Readonly<Record<string, string>> = { '--image': 'Image', '--storage': 'Storage', '--port': 'Port', '--advertise': 'Address for workers' };
+
+describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
+  const folder = sampleFolder('latency_ms=400&tail=lognormal&slots=16&chunks=6');
+  let bench: ClusterBench;
+  let batch = '';
+  /** The pod that was deleted. */
+  let victim = '';
+  before(async () => {
+    bench = await ClusterBench.open('vscode');
+    const tasks = path.join(folder, 'data', 'tasks.jsonl');
+    writeFileSync(tasks, `${readFileSync(tasks, 'utf8').split('\n').slice(0, TASKS).join('\n')}\n`);
+    const file = path.join(folder, 'batches', 'desk.batch.yaml');
+    writeFileSync(file, `${readFileSync(file, 'utf8')}\nconcurrency: 16\npods: ${JSON.stringify(podsOf(bench.site))}\n`);
+  });
+  const story = new Story('cluster', folder, { settings: { 'workbench.tree.expandMode': 'singleClick' } });
+  after(() => bench.close());
+
+  const ended = (rows: readonly RolloutRow[]): number => rows.filter(({ state }) => state === 'ended').length;
+
+  story.step('is added by a command, which knows the contexts of the kubeconfig', async () => {
+    const { workbench } = story.code;
+    assert.equal(await workbench.offers('Rollout: Uninstall from Target…'), false, 'nothing to uninstall from yet');
+    await workbench.command('Rollout: Add Target…');
+    await workbench.picks.filter({ hasText: bench.site.cluster.context }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-contexts');
+    await workbench.pick(new RegExp(bench.site.cluster.context));
+    for (const [step, text] of [['2/3', bench.namespace], ['3/3', NAME]] as const) {
+      await workbench.inputTitle.filter({ hasText: step }).waitFor();
+      await workbench.answer(text);
+    }
+    await workbench.toast(/There is no rollout server in it yet/).waitFor({ timeout: PATIENCE_MS });
+  });
+
+  story.step('is in the Targets view, with what was found once it is opened', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Focus on Targets View');
+    // Room for it: rows that do not fit into the view are not there.
+    for (const other of ['Batches', 'Agents and Tools']) await workbench.page.getByRole('button', { name: `${other} Section` }).click();
+    await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).click();
+    await workbench.treeItem(/^Cluster, ok, Kubernetes v/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(/^Server, missing/).waitFor();
+    await workbench.treeItem(/rollout cluster install/).waitFor();
+    await story.picture('cluster-missing');
+  });
+
+  story.step('gets a server by a command, with options of its own', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Install on Target…');
+    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-install');
+    await workbench.pick('Options…');
+    const { arguments: args } = bench.site;
+    for (let index = 0; index < args.length; index += 2) {
+      const label = OPTIONS[args[index] ?? ''];
+      assert.ok(label !== undefined);
+      await workbench.pick(label);
+      await workbench.inputTitle.filter({ hasText: label }).waitFor();
+      await workbench.answer(args[index + 1] ?? '');
+      await workbench.picks.filter({ hasText: args[index + 1] ?? '' }).first().waitFor();
+    }
+    await story.picture('cluster-options');
+    await workbench.pick('Install with These');
+    await workbench.toast(/is installed on kit/).waitFor({ timeout: 2 * PATIENCE_MS });
+    await workbench.toastButton(/is installed on kit/, 'Use This Target');
+    assert.match(story.code.server.hostLogs(), /kit: created +Deployment rollout-studio/, 'each object has its line in the log');
+    await workbench.treeItem(/^Server, ok, rollout-studio/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(/^Target local, this machine/).waitFor();
+    await story.picture('cluster-used');
+  });
+
+  story.step('is brought to this version where there is a server, and what is up to date stays as it is', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Install on Target…');
+    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.pick('Upgrade');
+    await workbench.toast(/The rollout server of kit is of this version/).waitFor({ timeout: 2 * PATIENCE_MS });
+    assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);
+    await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
+  });
+
+  story.step('runs a batch, whose grid fills', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Launch Batch…');
+    await workbench.pick(/desk\.batch\.yaml/);
+    await workbench.picks.filter({ hasText: `All ${TASKS}` }).first().click({ timeout: PATIENCE_MS });
+    await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
+    await workbench.picks.filter({ hasText: /in use/ }).first().click({ timeout: PATIENCE_MS });
+    await story.batch.shown();
+    const { api } = await bench.connection();
+    batch = await until(async () => (await api.batches()).batches[0]?.batch, PATIENCE_MS, 'the batch in the cluster');
+    await until(async () => (await story.batch.cells()).some(({ state }) => state === 'running'), PATIENCE_MS, 'a running attempt');
+    await until(async () => (await story.batch.cells()).some(({ state }) => /passed|failed/.test(state)), PATIENCE_MS, 'an attempt that ended');
+  });
+
+  story.step('loses a pod in mid-run, and ends complete all the same', async () => {
+    const { api } = await bench.connection();
+    // One that has something to lose.
+    const lost = await until(async () => {
+      const rows = await attemptsOf(api, batch);
+      assert.ok(ended(rows) < ATTEMPTS, 'it is still under way');
+      const [pod] = ended(rows) >= 2 ? await bench.workers(batch) : [];
+      return pod;
+    }, PATIENCE_MS, 'a worker’s pod');
+    victim = lost.metadata.name;
+    await story.picture('cluster-running');
+    assert.ok(await bench.cluster.remove('Pod', victim, { graceSeconds: 0 }));
+    await bench.assertSettledOnce(batch, ATTEMPTS);
+    assert.ok((await bench.infra(batch)).some((text) => text.includes(victim)));
+    await story.batch.progress.filter({ hasText: new RegExp(`${ATTEMPTS}/${ATTEMPTS}`) }).waitFor({ timeout: PATIENCE_MS });
+    await until(async () => (await story.batch.cells()).every(({ state }) => /passed|failed/.test(state)), PATIENCE_MS, 'every cell with an outcome');
+    await story.picture('cluster-ended');
+  });
+
+  story.step('tells on the page of an attempt what became of its pod', async () => {
+    const { workbench } = story.code;
+    const { api } = await bench.connection();
+    const rows = await attemptsOf(api, batch);
+    let found: RolloutRow | undefined;
+    const told = (await bench.workspace.events(batch)).findLast((event) => event.kind === 'infra' && event.data.pod === victim);
+    assert.ok(told !== undefined);
+    for (const row of rows) {
+      const events = await bench.workspace.events(row.rollout);
+      const leases = events.flatMap((event) => (event.kind === 'rollout.lease' ? [event.data.worker] : []));
+      if (leases.length === 2 && leases[0] === victim && (events.at(-1)?.at ?? 0) > told.at) found ??= row;
+    }
+    assert.ok(found !== undefined, 'an attempt that began in the pod went on in another');
+    await workbench.command('Rollout: Open Trajectory…');
+    await workbench.input.fill(found.rollout);
+    await workbench.pick(new RegExp(`Open ${found.rollout}`));
+    await story.trajectory.shown();
+    const axis = story.trajectory.frame.getByRole('region', { name: 'Time axis' });
+    await axis.getByText('infrastructure', { exact: true }).waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-trajectory');
+    // Its lane is the last of the time axis, and says what the pointer is on.
+    let titles: readonly string[] = [];
+    await until(async () => {
+      titles = await axis.locator('canvas').evaluate(titlesOfLastLane);
+      return titles.some((title) => title.includes(victim) && /^(worker ended|pod deleted)/.test(title));
+    }, PATIENCE_MS, 'the pod’s end on the time axis').catch((error: unknown) => assert.fail(`${String(error)}: ${titles.join(' | ')}`));
+  });
+
+  story.step('is left as it was', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Uninstall from Target…');
+    const dialog = workbench.dialog(/Uninstall the rollout server from kit/);
+    await dialog.waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-uninstall');
+    await dialog.getByRole('button', { name: 'Uninstall and Delete Volumes' }).click();
+    await workbench.toast(/is gone from kit. This window works with this machine now/).waitFor({ timeout: 2 * PATIENCE_MS });
+    assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined, 'also the namespace that was made for it');
+    await workbench.treeItem(/^Target local, in use/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).waitFor();
+    await workbench.treeItem(/^Server, missing/).waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-gone');
+    await workbench.command('Rollout: Remove Target…');
+    await workbench.dialog(/Remove the target kit/).getByRole('button', { name: 'Remove', exact: true }).click();
+    await workbench.treeItem(new RegExp(`^Target ${NAME}`)).waitFor({ state: 'hidden' });
+  });
+
+  story.step('saw no error anywhere', async () => {
+    assert.deepEqual(story.code.consoleErrors(), []);
+    assert.equal(await story.code.workbench.toast(/error|unforeseen/i).isVisible(), false);
+  });
+});
+
+/** Runs in the page: what a canvas says of itself where a pointer goes along its lower edge. */
+function titlesOfLastLane(canvas: SVGElement | HTMLElement): string[] {
+  const { left, bottom, width } = canvas.getBoundingClientRect();
+  const titles = new Set<string>();
+  for (let x = 0; x < width; x += 3) {
+    canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + x, clientY: bottom - 10, bubbles: true }));
+    titles.add(canvas.getAttribute('title') ?? '');
+  }
+  return [...titles];
+}

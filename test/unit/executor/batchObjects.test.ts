@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
+import type { Submission } from '../../../src/config/submission.ts';
+import type { ClusterHost } from '../../../src/executor/executor.ts';
+import { BatchObjects, type NewRound } from '../../../src/executor/kubernetes/batchObjects.ts';
+import { Outage } from '../../../src/executor/kubernetes/outage.ts';
+import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
+import type { KubeObject } from '../../../src/kubernetes/access/objects.ts';
+
+const SIGNAL = new AbortController().signal;
+
+/** A cluster that keeps what it is given. */
+function fakeCluster() {
+  const there = new Map<string, KubeObject>();
+  const log: string[] = [];
+  const put = (how: string, object: KubeObject): KubeObject => {
+    const key = `${object.kind} ${object.metadata.name}`;
+    const owner = object.metadata.ownerReferences?.map(({ kind, uid }) => ` of ${kind} ${uid}`).join('') ?? '';
+    log.push(`${how} ${key}${owner}`);
+    const kept: KubeObject = { ...object, metadata: { ...object.metadata, uid: `uid-${object.metadata.name}` } };
+    there.set(key, kept);
+    return kept;
+  };
+  const cluster = {
+    namespace: 'n',
+    get: (kind: string, name: string) => Promise.resolve(there.get(`${kind} ${name}`)),
+    list: (kind: string) => Promise.resolve([...there.values()].filter((object) => object.kind === kind)),
+    create: (object: KubeObject) => (there.has(`Job ${object.metadata.name}`) ? Promise.reject(new StudioError('conflict', 'It is there.')) : Promise.resolve(put('create', object))),
+    apply: (object: KubeObject) => Promise.resolve({ object: put('apply', object), change: 'changed' }),
+    remove: (kind: string, name: string) => {
+      log.push(`remove ${kind} ${name}`);
+      return Promise.resolve(there.delete(`${kind} ${name}`));
+    },
+  } as unknown as Cluster;
+  const secret = (name: string, key: string): unknown => JSON.parse(Buffer.from((there.get(`Secret ${name}`)?.['data'] as Record<string, string>)[key] ?? 'null', 'base64').toString());
+  return { cluster, there, log, secret };
+}
+
+async function kit(context: TestContext, secrets?: Record<string, string>) {
+  const fake = fakeCluster();
+  let file: string | undefined;
+  if (secrets !== undefined) {
+    const folder = await mkdtemp(path.join(tmpdir(), 'objects-'));
+    context.after(() => rm(folder, { recursive: true, force: true }));
+    file = path.join(folder, 'secrets.json');
+    await writeFile(file, JSON.stringify(secrets));
+  }
+  const host = { url: 'http://server', token: (batch: string) => `w.${batch}`, secrets: () => Promise.resolve(file) } as unknown as ClusterHost;
+  return { ...fake, objects: new BatchObjects({ cluster: fake.cluster, host, programs: 'sha', image: 'i:1', pullPolicy: 'Never', reconnectSeconds: 600 }) };
+}
+
+const submission = (names: string[], isolation: 'shared' | 'pod' = 'shared'): Submission => ({ env: { names, shown: [] }, pods: { isolation } }) as unknown as Submission;
+const plan = (of: Submission): NewRound => ({ batch: 'b1', submission: of, round: 1, fruitless: 0, settled: 0, sizing: { completions: 2, parallelism: 2, slots: 4 } });
+
+describe('BatchObjects', () => {
+  it('makes what pods need before the Job, and gives it to the Job then', async (context) => {
+    const { objects, there, log, secret } = await kit(context, { KEY: 'hidden' });
+    there.set('Deployment rollout-studio', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'rollout-studio', uid: 'd' } });
+    await objects.findServer(SIGNAL);
+    await objects.create(plan(submission(['KEY'], 'pod')), SIGNAL);
+    assert.deepEqual(log, [
+      'apply ConfigMap rollout-b1 of Deployment d', 'apply Secret rollout-b1 of Deployment d', 'create Job rollout-b1-1 of Deployment d',
+      'apply ConfigMap rollout-b1 of Job uid-rollout-b1-1', 'apply Secret rollout-b1 of Job uid-rollout-b1-1',
+    ]);
+    assert.deepEqual(secret('rollout-b1', 'worker.json'), { server: 'http://server', token: 'w.b1', batch: 'b1', slots: 4, reconnect_seconds: 600, programs: 'sha', rollouts: 1 });
+    assert.deepEqual(secret('rollout-b1', 'secrets.json'), { KEY: 'hidden' });
+    assert.deepEqual([...(await objects.batches(SIGNAL))], ['b1']);
+  });
+
+  it('takes the Job an earlier call made', async (context) => {
+    const { objects } = await kit(context);
+    const first = await objects.create(plan(submission([])), SIGNAL);
+    assert.equal((await objects.create(plan(submission([])), SIGNAL)).metadata.uid, first.metadata.uid);
+  });
+
+  it('goes on with the secrets another server put there, and never without', async (context) => {
+    const mine = await kit(context, { KEY: 'hidden' });
+    await mine.objects.handOver('b1', submission(['KEY']), SIGNAL);
+    const other = await kit(context);
+    await assert.rejects(other.objects.create(plan(submission(['KEY'])), SIGNAL), (error) => StudioError.is(error, 'unavailable') && error.message.includes('KEY'));
+    assert.deepEqual(other.log, []);
+    const handed = mine.there.get('Secret rollout-b1');
+    assert.ok(handed !== undefined);
+    other.there.set('Secret rollout-b1', handed);
+    await other.objects.create(plan(submission(['KEY'])), SIGNAL);
+    assert.deepEqual(other.secret('rollout-b1', 'secrets.json'), { KEY: 'hidden' });
+    const before = mine.log.length;
+    await mine.objects.handOver('b1', submission(['KEY']), SIGNAL);
+    assert.equal(mine.log.length, before, 'it is there already');
+  });
+
+  it('takes the secrets away at once', async (context) => {
+    const { objects, log } = await kit(context);
+    await objects.removeSecrets('b1', false, SIGNAL);
+    await objects.removeSecrets('b1', true, SIGNAL);
+    assert.deepEqual(log, ['remove Secret rollout-b1', 'remove Secret rollout-b1', 'remove ConfigMap rollout-b1']);
+  });
+});
+
+describe('Outage', () => {
+  it('is told when it lasts, and its end', (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] });
+    const told: string[] = [];
+    const outage = new Outage(1000, (error) => told.push(error?.message ?? 'over'));
+    const error = new StudioError('unavailable', 'away');
+    outage.set(error);
+    context.mock.timers.tick(900);
+    outage.set(undefined);
+    context.mock.timers.tick(5000);
+    assert.deepEqual(told, []);
+    outage.set(error);
+    context.mock.timers.tick(1000);
+    outage.set(undefined);
+    assert.deepEqual(told, ['away', 'over']);
+  });
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
+import type { Submission } from '../../../src/config/submission.ts';
+import type { ClusterHost } from '../../../src/executor/executor.ts';
+import type { BatchObjects, NewRound } from '../../../src/executor/kubernetes/batchObjects.ts';
+import { BatchPods } from '../../../src/executor/kubernetes/batchPods.ts';
+import { batchJob } from '../../../src/executor/kubernetes/jobManifest.ts';
+import { Rounds } from '../../../src/executor/kubernetes/rounds.ts';
+import { readObject, type Job } from '../../../src/kubernetes/access/objects.ts';
+import type { BatchRecord } from '../../../src/store/store.ts';
+
+const SUBMISSION = { concurrency: 'auto', retry: { infrastructure: 1 }, pods: { count: 2 }, env: { names: [], shown: [] } } as unknown as Submission;
+
+interface Changes { queued?: number; running?: number; passed?: number; sealed?: boolean; paused?: boolean; stopping?: string }
+
+function record({ queued = 8, running = 0, passed = 0, sealed = true, paused = false, stopping }: Changes = {}): BatchRecord {
+  return {
+    row: { batch: 'b1', tasks: 4, attempts: 2, counts: { passed, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running, held: 0, queued } },
+    sealed, paused, ...(stopping === undefined ? {} : { stopping }),
+  } as unknown as BatchRecord;
+}
+
+/** As the cluster would show the Job. */
+function jobOf(plan: NewRound, conditions: { type: string; status: string; reason?: string; message?: string }[] = []): Job {
+  const object = batchJob({ ...plan, namespace: 'n', pods: plan.submission.pods ?? {}, image: 'i', pullPolicy: undefined, owner: undefined });
+  return readObject('Job', 'batch/v1', { ...object, metadata: { ...object.metadata, uid: `u${plan.round}` }, status: { conditions } });
+}
+
+function kit(options: { first?: Changes; refuse?: StudioError[] } = {}) {
+  const log: string[] = [];
+  const plans: NewRound[] = [];
+  const refuse = options.refuse ?? [];
+  const rounds = new Rounds();
+  let role: 'makes' | 'watches' | 'unready' = 'makes';
+  const say = (text: string): Promise<void> => {
+    log.push(text);
+    return Promise.resolve();
+  };
+  const objects = {
+    create: (plan: NewRound) => {
+      const error = refuse.shift();
+      if (error !== undefined) return Promise.reject(error);
+      plans.push(plan);
+      void say(`create ${plan.round} of ${plan.sizing.parallelism}x${plan.sizing.slots}`);
+      return Promise.resolve(jobOf(plan));
+    },
+    write: (_batch: string, _submission: Submission, slots: number, owner: { name: string }) => say(`write ${slots} for ${owner.name}`),
+    handOver: () => say('hand over'),
+    removeJob: () => say('remove job'),
+    removeSecrets: () => say('remove secrets'),
+  } as unknown as BatchObjects;
+  const host = {
+    log: () => undefined,
+    tell: (_batch: string, { what, text }: { what: string; text: string }) => say(`${what}: ${text}`),
+    giveUp: (_batch: string, reason: string) => say(`give up: ${reason}`),
+  } as unknown as ClusterHost;
+  const pods = new BatchPods({ host, objects, rounds, role: () => role, over: 0, lastBadEnd: () => 'Pod p failed.', signal: new AbortController().signal }, record(options.first), SUBMISSION);
+  open.push(pods);
+  return {
+    pods, rounds, log, plans,
+    be: (next: typeof role) => (role = next),
+    look: async (changes?: Changes): Promise<string[]> => {
+      const from = log.length;
+      if (changes === undefined) pods.look();
+      else pods.update(record(changes), SUBMISSION);
+      await settled();
+      return log.slice(from);
+    },
+  };
+}
+
+/** All that follows at once has followed. */
+const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0)).then(() => new Promise((resolve) => setTimeout(resolve, 0)));
+
+const open: BatchPods[] = [];
+afterEach(() => {
+  for (const pods of open.splice(0)) pods.close();
+});
+
+describe('BatchPods', () => {
+  it('makes one Job while there is something to run, once the tasks are there', async () => {
+    const { look } = kit({ first: { sealed: false } });
+    assert.deepEqual(await look(), []);
+    assert.deepEqual(await look({ queued: 8 }), ['create 1 of 2x4']);
+    assert.deepEqual(await look({ queued: 4, running: 4 }), []);
+  });
+
+  it('makes none while the batch is paused or stopped, or another server does', async () => {
+    const { look, be } = kit({ first: { paused: true } });
+    assert.deepEqual(await look(), []);
+    assert.deepEqual(await look({ stopping: 'enough' }), []);
+    be('unready');
+    assert.deepEqual(await look({}), []);
+    be('watches');
+    assert.deepEqual([...(await look({})), ...(await look({}))], ['hand over']);
+    be('makes');
+    assert.deepEqual(await look({}), ['create 1 of 2x4']);
+  });
+
+  it('takes up the Job of an earlier server', async () => {
+    const { look, rounds } = kit();
+    rounds.see(jobOf({ batch: 'b1', submission: SUBMISSION, round: 3, fruitless: 0, settled: 0, sizing: { completions: 2, parallelism: 2, slots: 5 } }));
+    assert.deepEqual([...(await look()), ...(await look())], ['write 5 for rollout-b1-3']);
+  });
+
+  it('follows a Job that ended with the next one, and gives up what settles nothing', async () => {
+    const { look, rounds, plans } = kit();
+    await look();
+    const end = (reason: string): void => {
+      const plan = plans.at(-1);
+      assert.ok(plan !== undefined);
+      rounds.see(jobOf(plan, [{ type: 'Failed', status: 'True', reason, message: 'Job has failed indexes' }]));
+    };
+    end('FailedIndexes');
+    assert.deepEqual(await look({ queued: 3, passed: 5 }), ['create 2 of 2x2']);
+    assert.deepEqual([plans[1]?.settled, plans[1]?.fruitless], [5, 0]);
+    end('PodFailurePolicy');
+    assert.deepEqual(await look({ queued: 3, passed: 5 }), ['give up: Its pods cannot work: Job has failed indexes. Pod p failed.']);
+    assert.deepEqual(await look({ queued: 3, passed: 5 }), []);
+  });
+
+  it('says once what the cluster refuses for now, and ends what it refuses for good', async () => {
+    const quota = (): StudioError => new StudioError('forbidden', 'Short.', { details: { reason: 'Quota' } });
+    const { look } = kit({ refuse: [quota(), quota(), new StudioError('config', 'No such thing.')] });
+    assert.deepEqual(await look(), ['quota: No pods for now: Short.']);
+    assert.deepEqual(await look(), []);
+    assert.deepEqual(await look(), ['give up: No such thing.']);
+  });
+
+  it('leaves nothing of a batch that ended while its Job was made', async () => {
+    const { pods, log } = kit();
+    pods.look();
+    pods.close();
+    await settled();
+    assert.deepEqual(log, ['create 1 of 2x4', 'remove job', 'remove secrets']);
+  });
+});

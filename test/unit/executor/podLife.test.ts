@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { jobEventNews, podEnd, podEventNews, podNews } from '../../../src/executor/kubernetes/podLife.ts';
+import { PodWatch } from '../../../src/executor/kubernetes/podWatch.ts';
+import type { KubeEvent, Pod } from '../../../src/kubernetes/access/objects.ts';
+
+type Status = NonNullable<Pod['status']>;
+type State = NonNullable<NonNullable<Status['containerStatuses']>[number]['state']>;
+
+function pod(status: Status = {}, changes: { uid?: string; batch?: string; deleted?: boolean; node?: string } = {}): Pod {
+  return {
+    apiVersion: 'v1', kind: 'Pod', spec: { nodeName: changes.node ?? 'n1' }, status,
+    metadata: {
+      name: `p-${changes.uid ?? '1'}`, uid: changes.uid ?? '1', creationTimestamp: '2026-01-01T00:00:00Z', annotations: { 'rollout-studio/batch-id': changes.batch ?? 'b1' },
+      ...(changes.deleted === true ? { deletionTimestamp: '2026-01-01T00:01:00Z' } : {}),
+    },
+  };
+}
+
+function worker(state: State, more: Status = {}): Status {
+  return { containerStatuses: [{ name: 'worker', image: 'i:1', state }], ...more };
+}
+
+function event(kind: string, reason: string, message: string, more: Partial<KubeEvent> = {}): KubeEvent {
+  return { apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' }, reason, message, involvedObject: { kind, name: 'rollout-b1-1', uid: '1' }, ...more };
+}
+
+const disrupted = (reason: string): Status => ({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason, message: 'because' }] });
+
+describe('podNews', () => {
+  const said = (status: Status): string[] => podNews(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
+
+  it('tells why a pod waits', () => {
+    assert.deepEqual(said({}), []);
+    assert.deepEqual(said({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' }] }), ['batch pod_pending: Pod p-1 waits for a node: 0/3 nodes are available']);
+    assert.deepEqual(said(worker({ waiting: { reason: 'ContainerCreating' } })), []);
+    assert.deepEqual(said(worker({ waiting: { reason: 'ErrImagePull', message: 'no such host' } })), ['batch pod_image: The image i:1 of pod p-1 cannot be had (ErrImagePull): no such host']);
+    assert.deepEqual(said(worker({ waiting: { reason: 'CreateContainerConfigError', message: 'no secret' } })), ['batch pod_start: The container worker of pod p-1 cannot start (CreateContainerConfigError): no secret']);
+    assert.deepEqual(said({ initContainerStatuses: [{ name: 'browser', image: 'b:1', state: { waiting: { reason: 'ImagePullBackOff' } } }] }), ['batch pod_image: The image b:1 of pod p-1 cannot be had (ImagePullBackOff): the cluster does not say why']);
+  });
+
+  it('says the same of the same, whatever the numbers', () => {
+    const key = (message: string): string | undefined => podNews(pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }))[0]?.key;
+    assert.equal(key('0/3 nodes: 3 Insufficient cpu'), key('1/12 nodes: 11 Insufficient cpu'));
+    assert.notEqual(key('0/3 nodes: 3 Insufficient cpu'), key('0/3 nodes: 3 Insufficient memory'));
+  });
+
+  it('tells that it started, and after how long', () => {
+    const [news] = podNews(pod(worker({ running: { startedAt: '2026-01-01T00:00:04Z' } })));
+    assert.deepEqual([news?.of, news?.infra], ['pod', { what: 'pod_started', pod: 'p-1', node: 'n1', ms: 4000, text: 'Pod p-1 started on node n1, 4 s after it was made.' }]);
+  });
+});
+
+describe('podEnd', () => {
+  const end = (of: Pod, gone = false): string | undefined => {
+    const found = podEnd(of, gone);
+    return found === undefined ? undefined : `${found.infra.what}: ${found.infra.text}`;
+  };
+  it('is not there yet while the worker runs', () => {
+    assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }))), undefined);
+    assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }), { deleted: true })), undefined);
+  });
+  it('tells the cause, the nearest first', () => {
+    assert.equal(podEnd(pod(worker({ terminated: { exitCode: 0 } })))?.well, true);
+    assert.match(end(pod(worker({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), { deleted: true })) ?? '', /^pod_oom: Pod p-1 was ended on node n1: it used more memory/);
+    assert.equal(end(pod(worker({ terminated: { exitCode: 3, message: 'a\nServer is gone.\n' } }))), 'pod_failed: Pod p-1 ended with exit code 3 on node n1: Server is gone.');
+    assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }), { deleted: true })), 'pod_deleted: Pod p-1 was deleted.');
+    assert.equal(end(pod(worker({ running: {} })), true), 'pod_deleted: Pod p-1 was deleted.');
+    for (const [reason, what] of [['EvictionByEvictionAPI', 'pod_evicted'], ['DeletionByTaintManager', 'node_lost'], ['PreemptionByScheduler', 'pod_preempted']] as const) {
+      assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }, disrupted(reason)), { deleted: true })), `${what}: Pod p-1 was taken away on node n1 (${reason}): because`);
+    }
+    assert.equal(end(pod({ phase: 'Failed', reason: 'Evicted', message: 'disk pressure' })), 'pod_evicted: Pod p-1 was evicted on node n1: disk pressure');
+  });
+});
+
+describe('events of the cluster', () => {
+  it('tell of quotas, pulls and what does not go away', () => {
+    assert.deepEqual(jobEventNews(event('Job', 'FailedCreate', 'Error creating: pods "x" is forbidden: exceeded quota: few, used: pods=2')).map(({ infra }) => infra), [
+      { what: 'quota', text: 'The quota of the namespace is short, so pods wait until something there has ended: exceeded quota: few, used: pods=2' },
+    ]);
+    assert.equal(jobEventNews(event('Job', 'SuccessfulCreate', 'Created pod')).length, 0);
+    const [refused, again] = ['a-1-0-x7k2p', 'a-1-0-b9dqw'].map((name) => jobEventNews(event('Job', 'FailedCreate', `Error creating: pods "${name}" is forbidden: failed quota: small: must specify limits.memory for: worker`))[0]);
+    assert.equal(refused?.key, again?.key, 'each try has a pod of another name');
+    assert.match(refused?.infra.text ?? '', /failed quota: small: must specify .* \(`pods\.requests` and `pods\.limits` of the batch file say them\)$/);
+    assert.equal(podEventNews(pod(), event('Pod', 'Pulling', 'Pulling image "x"'))[0]?.infra.what, 'pod_pulling');
+    assert.equal(podEventNews(pod(), event('Pod', 'FailedMount', 'timed out', { count: 1 })).length, 0);
+    assert.equal(podEventNews(pod(), event('Pod', 'FailedMount', 'no secret', { count: 3 }))[0]?.infra.what, 'pod_pending');
+  });
+});
+
+describe('PodWatch', () => {
+  function watched(worked = true): { watch: PodWatch; told: string[]; ended: string[]; active: Set<string> } {
+    const told: string[] = [];
+    const ended: string[] = [];
+    const active = new Set(['b1']);
+    const watch = new PodWatch({
+      isActive: (batch) => active.has(batch),
+      tell: (batch, { what, pod: of = '' }) => told.push(`${batch} ${what} ${of}`),
+      ended: (batch, of) => {
+        ended.push(`${batch} ${of}`);
+        return Promise.resolve(worked);
+      },
+    });
+    return { watch, told, ended, active };
+  }
+  const running = worker({ running: { startedAt: '2026-01-01T00:00:01Z' } });
+  const failed = worker({ terminated: { exitCode: 3 } });
+
+  it('tells each thing once, and the end of a pod at once', async () => {
+    const { watch, told, ended } = watched();
+    await watch.onList([]);
+    const waiting = worker({ waiting: { reason: 'ErrImagePull' } });
+    for (const uid of ['1', '2']) await watch.onEvent('ADDED', pod(waiting, { uid }));
+    for (const status of [running, running, failed]) await watch.onEvent('MODIFIED', pod(status, { uid: '1' }));
+    await watch.onEvent('DELETED', pod(failed, { uid: '1' }));
+    await watch.onEvent('DELETED', pod(waiting, { uid: '2', deleted: true }));
+    assert.deepEqual(told, ['b1 pod_image p-1', 'b1 pod_started p-1', 'b1 pod_failed p-1', 'b1 pod_deleted p-2']);
+    assert.deepEqual(ended, ['b1 p-1', 'b1 p-2']);
+    assert.match(watch.lastBadEnd('b1') ?? '', /p-2 was deleted/);
+  });
+
+  it('of an earlier server’s pods tells only what that cannot have told', async () => {
+    const idle = watched(false);
+    await idle.watch.onList([pod(running, { uid: '1' }), pod(failed, { uid: '2' })]);
+    assert.deepEqual([idle.told, idle.ended], [[], ['b1 p-2']]);
+    const busy = watched(true);
+    await busy.watch.onList([pod(failed, { uid: '2' })]);
+    assert.deepEqual(busy.told, ['b1 pod_failed p-2']);
+  });
+
+  it('sees what vanished while nobody watched', async () => {
+    const { watch, told } = watched();
+    await watch.onList([]);
+    await watch.onEvent('ADDED', pod(running));
+    await watch.onList([]);
+    assert.deepEqual(told, ['b1 pod_started p-1', 'b1 pod_deleted p-1']);
+  });
+
+  it('is silent on batches that have ended, but ends their sessions', async () => {
+    const { watch, told, ended, active } = watched();
+    await watch.onList([pod(running)]);
+    active.clear();
+    await watch.onEvent('DELETED', pod(running));
+    assert.deepEqual([told, ended], [[], ['b1 p-1']]);
+  });
+
+  it('tells of a node that does not answer, once', async () => {
+    const { watch, told } = watched();
+    await watch.onList([]);
+    await watch.onEvent('MODIFIED', pod(running, { deleted: true }));
+    watch.lookForStuck(performance.now() + 10_000);
+    watch.lookForStuck(performance.now() + 60_000);
+    watch.lookForStuck(performance.now() + 60_000);
+    assert.deepEqual(told, ['b1 pod_started p-1', 'b1 node_lost p-1']);
+  });
+
+  it('knows a Job’s batch by its name', () => {
+    const { watch, told } = watched();
+    for (const name of ['rollout-b1-1', 'rollout-b2-1', 'rollout-b1-1']) watch.onClusterEvent({ ...event('Job', 'FailedCreate', 'exceeded quota: q'), involvedObject: { kind: 'Job', name } }, (of) => (of === 'rollout-b1-1' ? 'b1' : undefined));
+    assert.deepEqual(told, ['b1 quota ']);
+  });
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { StudioError } from '../../../../src/common/errors.ts';
+import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
+import { openForward } from '../../../../src/kubernetes/access/portForward.ts';
+import { startKubeApi, type KubeApi } from '../../../support/kubeApi.ts';
+
+/** Makes the API server forward to ports of this machine; pods that are not among `pods` are not there. */
+function forwards(api: KubeApi, pods: Set<string>, seen: string[] = []): Set<WebSocket> {
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' });
+  const open = new Set<WebSocket>();
+  api.server.on('upgrade', (request, raw, head) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    const pod = url.pathname.split('/')[6] ?? '';
+    seen.push(pod);
+    if (!pods.has(pod)) {
+      const body = JSON.stringify({ kind: 'Status', code: 404, reason: 'NotFound', message: `pods "${pod}" not found`, details: { name: pod, kind: 'pods' } });
+      raw.end(`HTTP/1.1 404 Not Found\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\nconnection: close\r\n\r\n${body}`);
+      return;
+    }
+    sockets.handleUpgrade(request, raw, head, (socket) => {
+      open.add(socket);
+      bridge(socket, Number(url.searchParams.get('ports')));
+    });
+  });
+  return open;
+}
+
+function bridge(socket: WebSocket, port: number): void {
+  const number = Buffer.alloc(2);
+  number.writeUInt16LE(port);
+  for (const channel of [0, 1]) socket.send(Buffer.concat([Buffer.from([channel]), number]));
+  const target = net.connect(port, '127.0.0.1');
+  target.on('data', (data) => socket.send(Buffer.concat([Buffer.from([0]), data])));
+  target.on('error', (error) => socket.send(Buffer.concat([Buffer.from([1]), Buffer.from(`error forwarding port ${String(port)}: ${error.message}`)])));
+  target.on('close', () => socket.close());
+  socket.on('message', (data: Buffer) => target.write(data.subarray(1)));
+  socket.on('close', () => target.destroy());
+}
+
+async function listening(answer: http.RequestListener): Promise<{ port: number } & AsyncDisposable> {
+  const server = http.createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('every connection is carried both ways, however much it is', async () => {
+  await using pod = await listening((request, response) => void request.pipe(response));
+  await using api = await startKubeApi();
+  const seen: string[] = [];
+  forwards(api, new Set(['p1']), seen);
+  let found = 0;
+  const forward = await openForward(await Cluster.open({ kubeconfig: api.kubeconfig }), () => Promise.resolve(`p${String(++found)}`), pod.port);
+  const big = randomBytes(24 << 20);
+  const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+  const answers = await Promise.all([big, Buffer.from('small'), big].map(async (body) => new Uint8Array(await (await fetch(forward.url, { method: 'POST', body })).arrayBuffer())));
+  assert.deepEqual(answers.map(sha), [big, Buffer.from('small'), big].map(sha));
+  assert.equal(found, 1, 'the pod is looked for once');
+  assert.ok(seen.length >= 3);
+  forward.close();
+  await assert.rejects(fetch(forward.url));
+});
+
+test('a pod that was replaced is found anew by the next connection', async () => {
+  await using pod = await listening((_, response) => response.setHeader('connection', 'close').end('hello'));
+  await using api = await startKubeApi();
+  const pods = new Set(['old']);
+  const open = forwards(api, pods);
+  const notices: (string | undefined)[] = [];
+  const forward = await openForward(await Cluster.open({ kubeconfig: api.kubeconfig }), () => Promise.resolve([...pods][0] ?? 'none'), pod.port, { onNotice: (error: StudioError | undefined) => notices.push(error?.message) });
+  assert.equal(await (await fetch(forward.url)).text(), 'hello');
+  pods.clear();
+  pods.add('new');
+  for (const socket of open) socket.terminate();
+  assert.equal(await (await fetch(forward.url)).text(), 'hello');
+  assert.deepEqual(notices, []);
+  pods.clear();
+  await assert.rejects(fetch(forward.url));
+  await assert.rejects(fetch(forward.url));
+  pods.add('third');
+  assert.equal(await (await fetch(forward.url)).text(), 'hello');
+  assert.deepEqual(notices, ['Not found: pods/portforward none in namespace ns.', undefined], 'told once, and that it is over');
+  forward.close();
+});
+
+test('a port nobody listens on, and an API server that is away, end a connection at once', async () => {
+  const closed = await listening(() => undefined);
+  await closed[Symbol.asyncDispose]();
+  const api = await startKubeApi();
+  forwards(api, new Set(['p']));
+  const notices: (string | undefined)[] = [];
+  const told = (): void => void notices.splice(0);
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
+  const over = new AbortController();
+  const forward = await openForward(cluster, () => Promise.resolve('p'), closed.port, { signal: over.signal, onNotice: (error) => notices.push(error?.message) });
+  await assert.rejects(fetch(forward.url));
+  assert.match(notices[0] ?? '', /The pod does not answer on port \d+: error forwarding port \d+: .*ECONNREFUSED/);
+  told();
+  await api[Symbol.asyncDispose]();
+  const away = await openForward(cluster, () => Promise.resolve('p'), closed.port, { signal: over.signal, onNotice: (error) => notices.push(error?.message) });
+  await assert.rejects(fetch(away.url));
+  assert.match(notices[0] ?? '', /cannot be reached: nothing listens there/);
+  over.abort();
+  await assert.rejects(fetch(forward.url));
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { deferred } from '../../../../src/common/abort.ts';
+import { StudioError } from '../../../../src/common/errors.ts';
+import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
+import { watchList } from '../../../../src/kubernetes/access/watch.ts';
+import { startKubeApi, statusReply, type KubeApi, type KubeReply } from '../../../support/kubeApi.ts';
+
+const pod = (name: string, version = '1') => ({ metadata: { name, uid: `uid-${name}`, resourceVersion: version } });
+const list = (version: string, ...names: string[]): KubeReply => ({ body: { metadata: { resourceVersion: version }, items: names.map((name) => pod(name)) } });
+const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
+/** A watch that says these lines and then ends, or stays open. */
+const says = (text: string, open = false) => (response: ServerResponse): void => {
+  response.writeHead(200);
+  response.write(text);
+  if (!open) response.end();
+};
+
+/** Plays lists and watches one after the other; the story is over when the last watch is asked for. */
+async function played(lists: KubeReply[], watches: KubeReply[], turn?: (api: KubeApi) => void): Promise<{ told: string[]; api: KubeApi; versions: (string | null)[]; error: unknown }> {
+  const over = new AbortController();
+  const told: string[] = [];
+  const versions: (string | null)[] = [];
+  const api = await startKubeApi(({ query }) => {
+    if (query.get('watch') === null) return lists.shift() ?? statusReply(500, 'InternalError', 'no more lists');
+    versions.push(query.get('resourceVersion'));
+    const next = watches.shift();
+    if (next !== undefined) return next;
+    // Unfinished: nothing more is to come.
+    over.abort();
+    return says('', true);
+  });
+  turn?.(api);
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
+  const error: unknown = await watchList(cluster, 'Pod', { labels: 'a=b' }, {
+    signal: over.signal,
+    onList: (items) => void told.push(`list ${items.map((item) => item.metadata.name).join(',')}`),
+    onEvent: (type, object) => void told.push(`${type} ${object.metadata.name}`),
+    onGone: (object) => void told.push(`gone ${object.metadata.name}`),
+    onTrouble: (trouble) => void told.push(trouble === undefined ? 'mended' : `trouble ${trouble.code}`),
+  }).catch((reason: unknown) => reason);
+  await api[Symbol.asyncDispose]();
+  return { told, api, versions, error };
+}
+
+test('a watch that ended goes on at the last version it told, bookmarks included', async () => {
+  const { told, versions, api } = await played([list('10', 'a')], [says(line('ADDED', pod('b', '11')) + line('MODIFIED', pod('a', '12'))), says(line('DELETED', pod('a', '13')) + line('BOOKMARK', { metadata: { resourceVersion: '20' } }))]);
+  assert.deepEqual(told, ['list a', 'ADDED b', 'MODIFIED a', 'DELETED a']);
+  assert.deepEqual(versions, ['10', '12', '20']);
+  assert.equal(api.requests[1]?.query.get('labelSelector'), 'a=b');
+});
+
+for (const [what, reply] of [
+  ['an answer 410', statusReply(410, 'Expired', 'too old resource version')],
+  ['a line ERROR 410', says(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }))],
+  ['a line that cannot be read', says('{"type":"ADDED","obj\n')],
+] as const) {
+  test(`${what} leads to a new list, which tells what vanished meanwhile`, async () => {
+    const { told, versions } = await played([list('10', 'a', 'b'), list('30', 'b', 'c')], [reply]);
+    assert.deepEqual(told, ['list a,b', 'gone a', 'list b,c']);
+    assert.deepEqual(versions, ['10', '30']);
+  });
+}
+
+test('an object that was deleted in a watch is not told as vanished again', async () => {
+  const { told } = await played([list('10', 'a'), list('30')], [says(line('DELETED', pod('a', '11'))), statusReply(410, 'Expired', 'old')]);
+  assert.deepEqual(told, ['list a', 'DELETED a', 'list ']);
+});
+
+test('an API server that is not well is trouble told once, a connection that is cut is none yet', async () => {
+  const cut = (response: ServerResponse): void => {
+    response.writeHead(200);
+    response.write(`${line('ADDED', pod('b', '11'))}{"type":"ADD`, () => response.destroy());
+  };
+  const { told, versions } = await played([statusReply(503, 'ServiceUnavailable', 'starting'), statusReply(503, 'ServiceUnavailable', 'starting'), list('10', 'a')], [cut]);
+  assert.deepEqual(told, ['trouble unavailable', 'list a', 'mended', 'ADDED b']);
+  assert.deepEqual(versions, ['10', '11'], 'what came before the cut is not told twice');
+});
+
+test('what no new try can mend ends it', async () => {
+  const { error } = await played([statusReply(403, 'Forbidden', 'pods is forbidden: User "u" cannot list resource "pods" in API group "" in the namespace "ns"')], []);
+  assert.ok(StudioError.is(error, 'forbidden'), String(error));
+});
+
+test('an error of a handler is not swallowed', async () => {
+  await using api = await startKubeApi(() => list('1', 'a'));
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
+  const watching = watchList(cluster, 'Pod', {}, { signal: new AbortController().signal, onList: () => Promise.reject(new Error('mine')), onEvent: () => undefined });
+  await assert.rejects(watching, /mine/);
+});
+
+test('a silent watch is given up after the time it may run, and gone on with', async (t) => {
+  const second = deferred<undefined>();
+  let watches = 0;
+  await using api = await startKubeApi(({ query }) => {
+    if (query.get('watch') === null) return list('5');
+    if (++watches === 2) second.resolve(undefined);
+    // The head, and then nothing ever.
+    return (response) => {
+      response.writeHead(200);
+      response.flushHeaders();
+    };
+  });
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
+  const over = new AbortController();
+  t.after(() => over.abort());
+  const watching = watchList(cluster, 'Pod', {}, { signal: over.signal, onList: () => undefined, onEvent: () => undefined, watchSeconds: 0.2, silentMs: 100 });
+  await second.promise;
+  over.abort();
+  await watching;
+  assert.equal(api.requests.at(-1)?.query.get('resourceVersion'), '5');
+});

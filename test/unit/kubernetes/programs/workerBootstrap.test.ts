@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { pack } from '../../../../src/kubernetes/programs/archive.ts';
+import { WORKER_BOOTSTRAP } from '../../../../src/kubernetes/programs/workerBootstrap.ts';
+
+/** A worker that says what it was started with. */
+const WORKER = `import { readFileSync } from 'node:fs';
+import { text } from './chunks/part.mjs';
+console.log(JSON.stringify({ text, args: process.argv.length, config: JSON.parse(readFileSync(process.argv[2], 'utf8')), home: process.env.HOME }));
+`;
+const ARCHIVE = await pack([
+  { path: 'dist/worker.mjs', bytes: Buffer.from(WORKER) },
+  { path: 'dist/chunks/part.mjs', bytes: Buffer.from('export const text = "hello";\n') },
+]);
+
+interface Ran { readonly code: number | null; readonly out: string; readonly err: string; readonly asked: readonly string[]; readonly work: string }
+
+/** Runs the bootstrap against a server that gives these answers, one after another, the last one again and again. */
+async function run(context: TestContext, answers: ((response: ServerResponse) => void)[], options: { config?: object; secrets?: string; whenAsked?: (kill: () => void) => void } = {}): Promise<Ran> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
+  context.after(() => rm(folder, { recursive: true, force: true }));
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
+    options.whenAsked?.(() => child.kill('SIGTERM'));
+    (answers[Math.min(asked.length, answers.length) - 1])?.(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const work = path.join(folder, 'work');
+  await writeFile(path.join(folder, 'bootstrap.mjs'), WORKER_BOOTSTRAP);
+  await writeFile(path.join(folder, 'worker.json'), JSON.stringify({ server: `http://127.0.0.1:${port}`, token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, programs: ARCHIVE.sha, ...options.config }));
+  if (options.secrets !== undefined) await writeFile(path.join(folder, 'secrets.json'), options.secrets);
+  const child = spawn(process.execPath, [path.join(folder, 'bootstrap.mjs'), folder, work], { env: { ...process.env, POD_NAME: 'pod-1', HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') } });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, err, asked, work };
+}
+
+const gives = (response: ServerResponse): void => void response.end(ARCHIVE.packed);
+const says = (status: number) => (response: ServerResponse): void => void response.writeHead(status).end();
+
+describe('the bootstrap of a worker pod', () => {
+  it('waits for the server, then goes on as the worker', async (context) => {
+    const { code, out, asked, work } = await run(context, [says(503), says(404), gives], { secrets: '{}' });
+    const { text, args, config, home } = JSON.parse(out) as { text: string; args: number; config: Record<string, unknown>; home: string };
+    assert.deepEqual([code, text, args, asked.length], [0, 'hello', 3, 3]);
+    assert.equal(asked[0], `/v1/programs/${ARCHIVE.sha} Bearer secret`);
+    assert.equal(home, path.join(work, 'home'));
+    const { server, secrets, ...rest } = config;
+    assert.match(String(server), /^http:/);
+    assert.equal(path.basename(String(secrets)), 'secrets.json');
+    assert.deepEqual(rest, { token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, worker: 'pod-1', work: path.join(work, 'rollouts'), interrupted_exit: 3, stop_seconds: 10 });
+  });
+
+  it('ends with 3 when the server stays away, and where the programs are other ones', async (context) => {
+    const away = await run(context, [says(503)], { config: { reconnect_seconds: 1 } });
+    assert.equal(away.code, 3);
+    assert.match(away.err, /gave no programs: it answered 503\.\n$/);
+    const other = await run(context, [gives], { config: { programs: 'a'.repeat(64) } });
+    assert.equal(other.code, 3);
+    assert.match(other.err, /cannot be unpacked: The programs are not the expected ones/);
+  });
+
+  it('ends with 2 when its token is of no use', async (context) => {
+    const { code, err } = await run(context, [says(401)]);
+    assert.deepEqual([code, /does not know this batch \(401\)/.test(err)], [2, true]);
+  });
+
+  it('ends with 3 when it is stopped before the worker runs', { skip: process.platform === 'win32' }, async (context) => {
+    const { code, err } = await run(context, [() => undefined], { whenAsked: (kill) => kill() });
+    assert.deepEqual([code, err], [3, 'Stopped before the worker ran.\n']);
+  });
+});

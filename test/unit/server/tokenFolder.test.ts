@@ -1,0 +1,30 @@
+/** Client tokens that are given to the server. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Tokens } from '../../../src/server/access/tokens.ts';
+import { tokensIn } from '../../../src/server/process/tokenFolder.ts';
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-tokens-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(name: string, text: string): void {
+  writeFileSync(path.join(folder, name), text);
+}
+
+test('tokens come from a folder, where they can hold', async () => {
+  const [full, read] = ['f'.repeat(40), 'r'.repeat(40)];
+  await assert.rejects(tokensIn(folder), { code: 'config' });
+  write('full', `${full}\n`);
+  write('read', read);
+  const given = await tokensIn(folder);
+  assert.deepEqual(given, { full, read });
+  const tokens = new Tokens('key', given);
+  assert.deepEqual([tokens.who(full), tokens.who(read)], [{ kind: 'client', readOnly: false }, { kind: 'client', readOnly: true }]);
+  for (const wrong of ['', 'short', full, `${read} ${read}`]) {
+    write('read', wrong);
+    await assert.rejects(tokensIn(folder), { code: 'config' }, wrong);
+  }
+});
