@@ -25,9 +25,9 @@ const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, pr
 const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 /** Where a suite's files are, when not in the folder of its name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
-/** Suites that look at a browser: a file that failed is run once more, and the second result counts. */
-const TWICE = new Set(['webview', 'vscode']);
 const CLUSTER = 'cluster';
+/** Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once more, and the second result counts. */
+const TWICE = new Set(['webview', 'vscode', CLUSTER]);
 const NODE = ['--disable-warning=ExperimentalWarning'];
 /** How long each file took when it was run last, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
