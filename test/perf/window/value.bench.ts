@@ -85,6 +85,7 @@ async function look(page: Page, url: string, kind: 'json' | 'text', random: Rand
   // The page stands at a step after it: what the value takes is not what a page takes to start.
   await opened(page, url, steps);
   await page.evaluate(() => window.probe.painted(() => document.querySelector('.page-foot')?.textContent.includes(' of ') === false, 60_000));
+  await page.evaluate(() => customElements.whenDefined('vscode-checkbox')); // the last of the controls, which come after the first rows
   await longestTask(page);
   times.open.push(await reacted(page, SELECT, FILLED));
   times.opening.push(await longestTask(page));
