@@ -2,6 +2,8 @@
 import { render } from 'preact';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { App, begin } from './app.tsx';
+import { WITH_ROWS } from './batch/grid/firstRows.ts';
+import { afterFirstRows } from './components/later.ts';
 import { browserHost } from './host/browser.ts';
 import type { Host } from './host/host.ts';
 import { vscodeHost } from './host/vscode.ts';
@@ -21,6 +23,15 @@ export async function showPage(host: Host): Promise<void> {
   early.dispose();
   const root = document.querySelector('#page');
   if (root === null) return;
-  root.replaceChildren();
+  makeRoom(root);
   render(<App host={host} begun={begun} went={went} />, root);
+}
+
+/** The document's skeleton goes; one that shows rows already stays above the page until that shows them too. */
+function makeRoom(root: Element): void {
+  const skeleton = root.firstElementChild;
+  root.replaceChildren();
+  if (skeleton?.classList.contains(WITH_ROWS) !== true) return;
+  document.body.append(skeleton);
+  afterFirstRows(() => skeleton.remove());
 }

@@ -4,6 +4,7 @@
  */
 import type { PagePlace } from '../src/protocol/page.ts';
 import { placeFromParams } from '../src/protocol/viewLink.ts';
+import { drawFirstRows } from './batch/grid/firstRows.ts';
 import { askEarly, type Early } from './host/early.ts';
 import type { VsCodeStart } from './host/vscode.ts';
 import { followSystemTheme } from './theme/browserTheme.ts';
@@ -34,7 +35,9 @@ function start(): Started {
   const place = placeFromParams(given);
   if (place === undefined) return { browser: undefined };
   tell(place.page);
-  return { browser: askEarly(place, given.get('token') ?? '') };
+  const early = askEarly(place, given.get('token') ?? '');
+  if (place.page === 'batch') drawFirstRows(place, early);
+  return { browser: early };
 }
 
 /** For the skeleton. An editor's document says it itself. */

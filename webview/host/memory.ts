@@ -5,9 +5,14 @@ const PREFIX = 'rollout.';
 
 /** What was kept under a key, when it still has the shape asked for. */
 export function recall<T>(key: string, shape: z.ZodType<T>): T | undefined {
+  return shape.safeParse(kept(key)).data;
+}
+
+/** What was kept under a key, whatever it is by now. */
+export function kept(key: string): unknown {
   try {
     const text = window.localStorage.getItem(PREFIX + key);
-    return text === null ? undefined : shape.safeParse(JSON.parse(text)).data;
+    return text === null ? undefined : JSON.parse(text);
   } catch (error) {
     if (error instanceof DOMException || error instanceof SyntaxError) return undefined; // storage is off, or somebody else's
     throw error;

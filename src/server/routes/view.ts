@@ -2,10 +2,10 @@
  * `/view/`: the pages for a browser, from the folder they were built into. Anyone may have these files: they hold
  * nothing of a store. What a page shows it asks for itself, with the token of its address's fragment.
  */
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
-import { sha256Hex } from '../../common/hash.ts';
 import { contentSecurityPolicy, pageHtml, type PageSources } from '../../common/pageHtml.ts';
 import { VIEW_PATH } from '../../protocol/viewLink.ts';
 import { param, type Call } from '../http/call.ts';
@@ -21,6 +21,8 @@ const MEDIA: Readonly<Record<string, string>> = {
 };
 /** A part is named after what is in it: another one has another name. */
 const PART = /^[A-Za-z]+-[A-Z0-9]{8}\.js$/;
+/** Asked about at each load: the next version of the server has the same addresses. */
+const ASKED = 'no-cache';
 
 /** `folder`: what the build made of `webview/`. */
 export function viewRoutes(folder: string): Route[] {
@@ -51,7 +53,8 @@ async function sendPage(folder: string, call: Call): Promise<undefined> {
     bodyAttributes: { 'data-host': 'browser' },
   });
   // Only a header can say who may frame a page.
-  send(call, HTML, Buffer.from(html), { 'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'` });
+  const bytes = Buffer.from(html);
+  send(call, HTML, bytes, hashOf(bytes), ASKED, { 'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'` });
   return undefined;
 }
 
@@ -60,7 +63,9 @@ async function sendFile(folder: string, call: Call): Promise<undefined> {
   const part = PART.test(name);
   const media = part ? SCRIPT : Object.hasOwn(MEDIA, name) ? MEDIA[name] : undefined;
   if (media === undefined) throw new StudioError('not_found', `The viewer has no file “${name.slice(0, 100)}”.`);
-  send(call, media, await read(folder, name), part ? { 'cache-control': 'max-age=31536000, immutable' } : {});
+  const bytes = await read(folder, name);
+  if (part) send(call, media, bytes, `"${name}"`, 'max-age=31536000, immutable');
+  else send(call, media, bytes, hashOf(bytes), ASKED);
   return undefined;
 }
 
@@ -80,16 +85,18 @@ async function read(folder: string, name: string): Promise<Buffer> {
   }
 }
 
-function send(call: Call, media: string, bytes: Buffer, more: Readonly<Record<string, string>>): void {
+function hashOf(bytes: Buffer): string {
+  return `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
+}
+
+function send(call: Call, media: string, bytes: Buffer, etag: string, keep: string, more: Readonly<Record<string, string>> = {}): void {
   const { request, response } = call;
-  const etag = `"${sha256Hex(bytes).slice(0, 32)}"`;
   const same = request.headers['if-none-match'] === etag;
   response.writeHead(same ? 304 : 200, {
     'content-type': media,
     ...(same ? {} : { 'content-length': bytes.length }),
     'etag': etag,
-    // Asked about at each load: the next version of the server has the same addresses.
-    'cache-control': 'no-cache',
+    'cache-control': keep,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-resource-policy': 'same-origin',

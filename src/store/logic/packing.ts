@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { int } from '../sql/row.ts';
 import { EVENT } from '../sql/schema.ts';
 import type { Sql } from '../sql/sql.ts';
@@ -8,6 +9,8 @@ const ROUND = 32;
 const PACKED_TEXT = 128 * 1024;
 /** Nothing ended for so long: time to give the freed space back. */
 const IDLE_MS = 5000;
+/** Unless somebody waits for it, it rests so many times as long as it worked: a server is there for those who ask it. */
+const REST = 3;
 /** Text replaced by one transaction. */
 const AT_ONCE = 1024 * 1024;
 /** Rows asked for at once; each holds 64 KB or one event at most. */
@@ -30,6 +33,9 @@ export class Packer {
   #timer: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
+  /** How many wait for all to be packed. */
+  #awaited = 0;
+  #resting = new AbortController();
   #closed = false;
 
   constructor(sql: Sql, delayMs: number) {
@@ -44,7 +50,7 @@ export class Packer {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       // When it fails nothing is lost: all stays as it was until the next time.
-      void this.run().then(() => this.#shrinkSoon(), () => undefined);
+      void this.#begin().then(() => this.#shrinkSoon(), () => undefined);
     }, this.#delayMs);
     this.#timer.unref();
   }
@@ -57,8 +63,18 @@ export class Packer {
     this.#idle.unref();
   }
 
-  /** Packs all that has ended. */
+  /** Packs all that has ended, without a rest. */
   async run(): Promise<void> {
+    this.#awaited += 1;
+    this.#resting.abort();
+    try {
+      await this.#begin();
+    } finally {
+      this.#awaited -= 1;
+    }
+  }
+
+  async #begin(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
     this.#working = this.#packAll().finally(() => {
       this.#working = undefined;
@@ -68,6 +84,7 @@ export class Packer {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#resting.abort();
     clearTimeout(this.#timer);
     clearTimeout(this.#idle);
     await this.#working?.catch(() => undefined);
@@ -81,16 +98,25 @@ export class Packer {
     }
   }
 
+  async #rest(worked: number): Promise<void> {
+    if (this.#closed || this.#awaited > 0) return;
+    this.#resting = new AbortController();
+    await delay(worked * REST, undefined, { signal: this.#resting.signal, ref: false }).catch(() => undefined);
+  }
+
   /** Small streams share a transaction; a large one has several. */
   async #packStreams(streams: readonly number[]): Promise<void> {
     let done: number[] = [];
     let replaced: Replacement[] = [];
     let size = 0;
+    let began = performance.now();
     const write = async (): Promise<void> => {
       await replace(this.#sql, replaced, done);
       done = [];
       replaced = [];
       size = 0;
+      await this.#rest(performance.now() - began);
+      began = performance.now();
     };
     for (const stream of streams) {
       for (let after = 0; !this.#closed; ) {

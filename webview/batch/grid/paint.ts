@@ -2,14 +2,30 @@
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
 import { compact, count, duration } from '../../format.ts';
-import type { BatchView } from '../batchView.ts';
-import { rateOf, type GroupRow } from '../model/arrange.ts';
+import type { CellAt } from '../batchView.ts';
+import { rateOf, type GridRow, type GroupRow } from '../model/arrange.ts';
 import { attemptsSeen, CELL_WITH_COUNT, ROW, rowsSeen, type Layout, type Span } from '../model/geometry.ts';
-import { outcomeAt, taskMedians, type TaskMedians } from '../model/taskFacts.ts';
+import type { Cursor } from '../model/move.ts';
+import { outcomeAt, taskMedians, type AttemptRows, type TaskFacts, type TaskMedians } from '../model/taskFacts.ts';
 import type { GridColours } from './colours.ts';
 
+/** What there is to draw: a batch's view, or what is known of it before there is one. */
+export interface Painted {
+  readonly rows: readonly GridRow[];
+  readonly hover: CellAt | undefined;
+  readonly cursor: Cursor | undefined;
+  readonly kept: CellAt | undefined;
+  readonly data: { readonly tasks: readonly (AttemptRows | undefined)[] };
+  row(index: number, attempt: number): RolloutRow | undefined;
+  taskName(index: number): string;
+  facts(index: number): TaskFacts;
+  /** Changes whenever a row of the task does. */
+  stamp(index: number): number;
+  shows(row: RolloutRow | undefined): boolean;
+}
+
 export interface Picture {
-  readonly view: BatchView;
+  readonly view: Painted;
   readonly layout: Layout;
   readonly colours: GridColours;
   readonly scroll: { readonly left: number; readonly top: number };
@@ -157,7 +173,7 @@ export class Painter {
     return fitted;
   }
 
-  #mediansOf(view: BatchView, index: number): TaskMedians {
+  #mediansOf(view: Painted, index: number): TaskMedians {
     const stamp = view.stamp(index);
     const known = this.#medians.get(index);
     if (known?.stamp === stamp) return known.medians;
@@ -166,6 +182,16 @@ export class Painter {
     this.#medians.set(index, { stamp, medians });
     return medians;
   }
+}
+
+/** Gives the canvas the size of its layout, in the pixels of the screen. */
+export function fitCanvas(canvas: HTMLCanvasElement, { width, height }: Layout, ratio: number): void {
+  const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+  if (canvas.width === pixels.width && canvas.height === pixels.height) return;
+  canvas.width = pixels.width;
+  canvas.height = pixels.height;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
 }
 
 function shortened(text: string, letters: number): string {

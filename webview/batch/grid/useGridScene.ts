@@ -3,9 +3,9 @@ import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { firstRowsShown } from '../../components/later.ts';
 import type { BatchView } from '../batchView.ts';
-import { HEAD, layoutOf, ROW, type Layout } from '../model/geometry.ts';
+import { HEAD, layoutOf, LETTER, ROW, type Layout } from '../model/geometry.ts';
 import { coloursOf, onTheme, type GridColours } from './colours.ts';
-import { Painter } from './paint.ts';
+import { fitCanvas, Painter } from './paint.ts';
 
 /** A place where the grid rests, and how many of the rows seen there are in its model yet. */
 interface Rest {
@@ -32,8 +32,6 @@ const REST_MS = 90;
 const MODEL_MS = 250;
 /** Cells that the model gets at once: thousands would take the page longer than a frame. */
 const CELLS_AT_ONCE = 320;
-/** About the widest that a letter is on the average. */
-const LETTER = 7.4;
 
 export function useGridScene(view: BatchView, page: number, focused: boolean): GridScene {
   const scroller = useRef<HTMLDivElement>(null);
@@ -86,15 +84,6 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
   useLayoutEffect(draw, [layout, focused, draw]);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
   return { scroller, canvas, layout, rest, scroll, draw, settle };
-}
-
-function fitCanvas(canvas: HTMLCanvasElement, { width, height }: Layout, ratio: number): void {
-  const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
-  if (canvas.width === pixels.width && canvas.height === pixels.height) return;
-  canvas.width = pixels.width;
-  canvas.height = pixels.height;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
 }
 
 function useSize(element: RefObject<HTMLElement | null>): { readonly width: number; readonly height: number } {

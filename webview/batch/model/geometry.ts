@@ -2,6 +2,8 @@
 
 export const ROW = 22;
 export const HEAD = 24;
+/** About the widest that a letter of a name is on the average. */
+export const LETTER = 7.4;
 /** Smallest width of a cell that has room for the step count of a running attempt. */
 export const CELL_WITH_COUNT = 21;
 

@@ -1,9 +1,9 @@
 /** Finished rollouts for pages: imported, with the usual outcomes. */
-import { newId } from '../../../../src/common/ids.ts';
-import type { TraceEvent } from '../../../../src/trace/schema.ts';
-import { Random } from '../../../support/random.ts';
-import { blobOf, tasks, type TestServer } from '../../../support/rolloutServer.ts';
-import { Stream } from '../../../support/stream.ts';
+import { newId } from '../../src/common/ids.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
+import { Random } from './random.ts';
+import { blobOf, tasks, type TestServer } from './rolloutServer.ts';
+import { Stream } from './stream.ts';
 
 const AT_ONCE = 200;
 

@@ -1,0 +1,151 @@
+/**
+ * The first rows of a batch, drawn into the document's skeleton before the page's program is there: by the grid's own
+ * painter, from the answers that are on their way already (host/early.ts). The program draws them again from what it
+ * has checked; until then nothing here can be used, and where anything is not as expected the skeleton stays.
+ */
+import type { BatchRow } from '../../../src/protocol/client.ts';
+import type { PagePlace } from '../../../src/protocol/page.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import type { Early } from '../../host/early.ts';
+import { kept } from '../../host/memory.ts';
+import type { GridRow } from '../model/arrange.ts';
+import { attemptsSeen, HEAD, layoutOf, LETTER, numbered, ROW, rowsSeen, type Layout } from '../model/geometry.ts';
+import { taskFacts, type AttemptRows } from '../model/taskFacts.ts';
+import { coloursOf } from './colours.ts';
+import { fitCanvas, Painter, type Painted } from './paint.ts';
+
+/** Narrower pages have other bars above the grid, of heights that only the program knows. */
+const NARROW = 640;
+const WITH_PANE = 1180;
+
+/** Marks a skeleton that shows rows: it stays until the page shows them too. */
+export const WITH_ROWS = 'has-rows';
+
+/** Draws as rows come, until all that is seen is there or the page takes over. */
+export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { replies, socket }: Early): void {
+  const asked = replies.get(`/v1/batches/${place.batch}`);
+  if (asked === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW) return;
+  const tasks: FirstTask[] = [];
+  let grid: FirstGrid | undefined;
+  const take = ({ data }: MessageEvent<unknown>): void => {
+    for (const row of rowsOf(String(data))) (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
+    if (grid?.draw() === false) done();
+  };
+  const done = (): void => socket.socket.removeEventListener('message', take);
+  socket.socket.addEventListener('message', take);
+  void asked.then((reply) => reply.clone().json()).then((row: BatchRow) => {
+    grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
+    if (grid?.draw() !== true) done();
+  }).catch(done); // the program asks too, and tells of what is wrong
+}
+
+interface FirstTask extends AttemptRows {
+  readonly name: string;
+  readonly attempts: (RolloutRow | undefined)[];
+}
+
+/** The rows in a frame of the server's; the first subscription is the only one. */
+function rowsOf(text: string): readonly RolloutRow[] {
+  if (!text.startsWith('{"type":"rows"')) return [];
+  const { rows } = JSON.parse(text) as { readonly rows: readonly RolloutRow[] };
+  return rows;
+}
+
+/** Whether nobody chose another order or groups for batches of this name. */
+function inTaskOrder(name: string): boolean {
+  const chosen = kept(`batch.${name}`);
+  return chosen === undefined || JSON.stringify(chosen) === JSON.stringify({ sort: 'task', group: 'none' });
+}
+
+class FirstGrid {
+  readonly #skeleton: Element;
+  readonly #scroller: HTMLElement;
+  readonly #stage: HTMLElement;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #row: BatchRow;
+  readonly #tasks: readonly (FirstTask | undefined)[];
+  readonly #painter = new Painter();
+
+  private constructor(skeleton: Element, row: BatchRow, tasks: readonly (FirstTask | undefined)[]) {
+    this.#skeleton = skeleton;
+    this.#row = row;
+    this.#tasks = tasks;
+    const body = box('batch-body');
+    const grid = box('batch-grid', body);
+    this.#scroller = box('batch-grid-scroller', grid);
+    const size = box('batch-grid-size', this.#scroller);
+    size.style.height = `${HEAD + row.tasks * ROW}px`;
+    this.#stage = box('batch-grid-stage', size);
+    this.#canvas = document.createElement('canvas');
+    if (window.innerWidth >= WITH_PANE && kept('batch.pane') !== false) box('attempt-pane', body);
+    skeleton.classList.add('batch-page');
+    skeleton.querySelector('.skeleton-rows')?.replaceWith(body, box('batch-foot'));
+  }
+
+  /** undefined when the page has taken over already. */
+  static begin(row: BatchRow, tasks: readonly (FirstTask | undefined)[]): FirstGrid | undefined {
+    const skeleton = document.querySelector('#page > .skeleton');
+    return skeleton === null ? undefined : new FirstGrid(skeleton, row, tasks);
+  }
+
+  /** False once there is nothing more to draw. */
+  draw(): boolean {
+    if (!this.#skeleton.isConnected) return false;
+    const ctx = this.#canvas.getContext('2d');
+    if (ctx === null) return false;
+    if (this.#tasks.length === 0) return true;
+    const longest = this.#tasks.reduce((letters, task) => Math.max(letters, task?.name.length ?? 0), 0);
+    const { clientWidth: width, clientHeight } = this.#scroller;
+    const layout = layoutOf({ width, height: clientHeight - HEAD, attempts: this.#row.attempts, page: window.innerWidth, longest: longest * LETTER });
+    const seen = rowsSeen(layout, this.#row.tasks, 0);
+    this.#stage.replaceChildren(headOf(layout), this.#canvas);
+    fitCanvas(this.#canvas, layout, window.devicePixelRatio);
+    ctx.setTransform(window.devicePixelRatio, 0, 0, window.devicePixelRatio, 0, 0);
+    this.#painter.paint(ctx, { view: this.#painted(seen.to), layout, colours: coloursOf(this.#scroller), scroll: { left: 0, top: 0 }, focused: false });
+    this.#skeleton.classList.add(WITH_ROWS);
+    for (let index = seen.from; index < seen.to; index++) if (Object.keys(this.#tasks[index]?.attempts ?? []).length < layout.attempts) return true;
+    return false;
+  }
+
+  #painted(rows: number): Painted {
+    const tasks = this.#tasks;
+    const { attempts } = this.#row;
+    return {
+      rows: Array.from({ length: rows }, (_, index): GridRow => ({ kind: 'task', index })),
+      hover: undefined, cursor: undefined, kept: undefined,
+      data: { tasks },
+      row: (index, attempt) => tasks[index]?.attempts[attempt - 1],
+      taskName: (index) => tasks[index]?.name ?? '',
+      facts: (index) => taskFacts(tasks[index], attempts),
+      stamp: (index) => taskFacts(tasks[index], attempts).stamp,
+      shows: () => true,
+    };
+  }
+}
+
+/** The grid's head without what one does with it (gridHead.tsx). */
+function headOf(layout: Layout): HTMLElement {
+  const head = box('batch-grid-head');
+  const text = (name: string, x: number, words: string, parent = head): void => {
+    const element = box(name, parent);
+    element.style.left = `${x}px`;
+    element.textContent = words;
+  };
+  text('batch-grid-sort', layout.name - 12, 'task');
+  text('batch-grid-sort', layout.bar, 'pass rate');
+  const numbers = box('batch-grid-numbers', head);
+  numbers.style.left = `${layout.cells}px`;
+  const shown = numbered(layout);
+  const { from, to } = attemptsSeen(layout, 0);
+  for (let attempt = from; attempt < to; attempt++) {
+    if (shown(attempt)) text('batch-grid-number', (attempt - 0.5) * layout.cell, String(attempt), numbers);
+  }
+  return head;
+}
+
+function box(name: string, parent?: HTMLElement): HTMLElement {
+  const element = document.createElement('div');
+  element.className = name;
+  parent?.append(element);
+  return element;
+}
