@@ -13,9 +13,11 @@ import { registerMcp } from './host/mcp/mcp.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
 import { createCli } from './host/server/cli.ts';
 import { registerServer } from './host/server/commands.ts';
-import { createServerLink } from './host/server/hostLink.ts';
+import { createOwnLink, createServerLink } from './host/server/hostLink.ts';
+import { Ways } from './host/server/ways.ts';
 import type { Services } from './host/services.ts';
-import { KnownTargets } from './host/targets/knownTargets.ts';
+import { TargetTokens } from './host/targets/address/targetTokens.ts';
+import { KnownTargets, targetNow } from './host/targets/knownTargets.ts';
 import { registerTesting } from './host/testing/testing.ts';
 import { registerToolCalls } from './host/toolCalls/toolCalls.ts';
 import { registerViews } from './host/views/views.ts';
@@ -31,28 +33,29 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const problems = new FileProblems();
   const register = commandRegistrar(log, problems);
-  const server = createServerLink(log);
-  const cli = createCli(log, { store: chosenStore, target: chosenTarget });
+  const tokens = new TargetTokens(context.secrets, targetNow);
+  const server = createServerLink(log, tokens);
+  const cli = createCli(log, { store: chosenStore, target: chosenTarget, tokens });
   const batches = new HostBatchList({ server, pageSize: () => setting('view.batchesLimit'), log: (text) => log.channel.warn(text) });
   const files = new StudioFiles();
   const targets = new KnownTargets(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
   const parts = { context, log: log.channel, server, cli, batches };
-  const pages = createPages(parts);
+  const pages = createPages(parts, new Ways(server, (where) => createOwnLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
   context.subscriptions.push(
     log, problems, server, batches, files, targets, pages,
     registerContextKeys(services),
-    registerStatusBar(services, batches),
+    registerStatusBar(services, batches, targets),
     registerServer(services, register),
-    registerGroups(services, register, { problems, files, targets, values }),
+    registerGroups(services, register, { problems, files, targets, tokens, values }),
     registerPages(services),
     registerViews(services, register, files, targets),
     registerTesting(services, register, { files, values }),
     registerCodeLens(services, register, files),
     registerToolCalls(services, register, values),
     registerDebug(services, values),
-    registerMcp(values),
+    registerMcp(values, tokens),
     registerDiagnostics(services, register, { log, values, act: pages.act }),
   );
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run pictures`: the README's pictures, taken from the running product: the demo's own output as SVG, both pages
- * in the four themes as PNG, and the debugger and the calls of a tool in VS Code (which needs `npm run package` before).
+ * in the four themes as PNG, and the debugger, the calls of a tool and a cluster in VS Code (which needs `npm run package`
+ * before, and for the last a cluster).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { createInterface } from 'node:readline';
 import { chromium, type Browser } from 'playwright-core';
 import { z } from 'zod';
 import { root } from './bundles.ts';
+import { startCluster } from './system/cluster.ts';
 import { findProgram, installPrograms } from './system/programs.ts';
 
 const COLUMNS = 100;
@@ -48,15 +50,28 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }
 
-/** What the tests in VS Code see on their way. */
+/** What the tests in VS Code see on their way: their names for it, and ours. */
 function windows(): void {
-  for (const [test, seen, name] of [['debug', 'debug-held', 'debug'], ['toolCalls', 'tools-peek', 'tools']] as const) {
-    const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', '--test', path.join(root, `test/e2e/${test}.test.ts`)], {
-      cwd: root, stdio: 'inherit', env: { ...process.env, ROLLOUT_VSIX: path.join(root, 'dist/rollout-studio.vsix'), ROLLOUT_PICTURES: folder },
-    });
-    if (done.status !== 0) throw new Error(`test/e2e/${test}.test.ts failed: it takes the picture ${name}.`);
-    copyFileSync(path.join(folder, `${seen}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
+  take('test/e2e/debug.test.ts', { 'debug-held': 'debug' });
+  take('test/e2e/toolCalls.test.ts', { 'tools-peek': 'tools' });
+  const cluster = startCluster();
+  if (typeof cluster === 'string') {
+    console.log(`Without the pictures of a cluster: ${cluster}`);
+    return;
   }
+  try {
+    take('test/cluster/vscode.test.ts', { 'cluster-launch': 'cluster', 'cluster-trajectory': 'lost-pod' }, { KUBECONFIG: cluster.kubeconfig });
+  } finally {
+    cluster.stop();
+  }
+}
+
+function take(test: string, pictures: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv = {}): void {
+  const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', '--test', path.join(root, test)], {
+    cwd: root, stdio: 'inherit', env: { ...process.env, ...env, ROLLOUT_VSIX: path.join(root, 'dist/rollout-studio.vsix'), ROLLOUT_PICTURES: folder },
+  });
+  if (done.status !== 0) throw new Error(`${test} failed: it takes the pictures ${Object.values(pictures).join(', ')}.`);
+  for (const [seen, name] of Object.entries(pictures)) copyFileSync(path.join(folder, `${seen}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
 }
 
 /** The batch, and an attempt of it that failed. */

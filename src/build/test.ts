@@ -3,6 +3,7 @@
  *
  *   test.ts                  check, then every suite that needs nothing but npm packages
  *   test.ts <suite> […]      these suites
+ *   test.ts faults           every fault of a cluster, with a table of what the user is told
  *   test.ts <file.test.ts>   these files
  */
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,6 +27,10 @@ const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 /** Where a suite's files are, when not in the folder of its name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
+/** Breaks the cluster in every way there is a test of, and prints what became of it. */
+const FAULTS = 'faults';
+/** Suites that are files of another one. */
+const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
 /** Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once more, and the second result counts. */
 const TWICE = new Set(['webview', 'vscode', CLUSTER]);
 const NODE = ['--disable-warning=ExperimentalWarning'];
@@ -78,7 +83,7 @@ async function runSuite(name: string, files: readonly string[]): Promise<Count> 
 /** Those that took longest the last time come first, so that none of them runs on alone at the end. New ones before all. */
 function filesOf(suite: string): string[] {
   const last = (file: string): number => took[file] ?? Number.POSITIVE_INFINITY;
-  return globSync(`test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root }).sort((a, b) => last(b) - last(a) || (a < b ? -1 : 1)).map((file) => path.join(root, file));
+  return globSync(FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root }).sort((a, b) => last(b) - last(a) || (a < b ? -1 : 1)).map((file) => path.join(root, file));
 }
 
 function readTimes(): Record<string, number> {
@@ -90,6 +95,10 @@ function readTimes(): Record<string, number> {
 /** Makes what a suite runs against. Gives why it could not. */
 function prepare(suite: string): string | undefined {
   if (suite === CLUSTER) return prepareCluster() ?? prepareVsCode();
+  if (suite === FAULTS) {
+    process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // whoever asks for faults gets the whole minute
+    return prepareCluster();
+  }
   if (!TWICE.has(suite)) return undefined;
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }

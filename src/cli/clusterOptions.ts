@@ -8,7 +8,7 @@ export const INSTALL_OPTIONS = {
   'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent or Never' },
   'pull-secret': { type: 'string', value: 'SECRET', text: 'Secret with the credentials of the images’ registry' },
   'port': { type: 'string', value: 'N', text: 'port of the server (8080)' },
-  'advertise': { type: 'string', value: 'URL', text: 'how workers reach the server, where not by its Service' },
+  'advertise': { type: 'string', value: 'URL', text: 'how workers reach the server, where not by its Service; several: with commas' },
   'allow-host': { type: 'string', value: 'NAME', multiple: true, text: 'a further name the server is called by, of a gateway before it' },
   'storage': { type: 'string', value: 'STORAGE', text: 'of its data: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY] (pvc)' },
   'storage-size': { type: 'string', value: 'SIZE', text: 'of the volume claim (20Gi)' },

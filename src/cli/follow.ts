@@ -1,9 +1,11 @@
 /** Follows a batch to its end with a progress display, then prints its report. Ctrl-C cancels the batch. */
 import type { Connection } from '../client/connect.ts';
-import { reportInput } from '../client/commands/reportInput.ts';
+import { readSubmission, reportInput } from '../client/commands/reportInput.ts';
 import { subscribe } from '../client/subscribe.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
+import type { Api } from '../protocol/api.ts';
+import type { BatchRow } from '../protocol/client.ts';
 import { forkRates } from '../protocol/forkParent.ts';
 import { report } from '../trace/statistics.ts';
 import { attemptsOf } from '../trace/statistics/outcomes.ts';
@@ -11,6 +13,7 @@ import type { Bar } from '../trace/statistics/bar.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Outcome } from './command.ts';
 import type { Context } from './context.ts';
+import { InfraNotes } from './infraNotes.ts';
 import { Progress } from './progress.ts';
 import { printReport } from './reporting.ts';
 import { outcomeOf, troubleLines } from './troubles.ts';
@@ -28,7 +31,6 @@ export async function followBatch(context: Context, connection: Connection, batc
   const progress = new Progress(context.terminal, context.tell);
   /** What was said on the way need not be said again at the end. */
   const told = new Set<string>();
-  const noted = new Set<string>();
   // An interrupted batch is still followed, to its end as a cancelled one.
   const end = new AbortController();
   const onInterrupt = (): void => {
@@ -42,6 +44,8 @@ export async function followBatch(context: Context, connection: Connection, batc
   };
   context.signal.addEventListener('abort', onInterrupt, { once: true });
   let row = await connection.api.batch(batch, end.signal);
+  const pods = await podsOf(connection.api, row, end.signal);
+  const notes = new InfraNotes((line) => progress.note(line), pods);
   const seen = { end: false };
   try {
     await subscribe(connection, { stream: batch }, {
@@ -52,12 +56,8 @@ export async function followBatch(context: Context, connection: Connection, batc
       events: (events) => {
         for (const event of events) {
           if (event.kind === 'infra') {
-            const { worker, text } = event.data;
-            told.add(text);
-            // A lost worker is told for each of its rollouts.
-            const line = worker === undefined || text.includes(worker) ? text : `Worker ${worker}: ${text}`;
-            if (!noted.has(line)) progress.note(line);
-            noted.add(line);
+            told.add(event.data.text);
+            notes.add(event);
           }
           if (event.kind === 'batch.end') seen.end = true;
           else if (event.kind === 'control') seen.end = false; // a retry goes on behind the end
@@ -70,6 +70,7 @@ export async function followBatch(context: Context, connection: Connection, batc
       lost: (lost) => progress.note(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
     }, end.signal);
   } finally {
+    notes.end();
     progress.end();
     context.signal.removeEventListener('abort', onInterrupt);
   }
@@ -86,4 +87,10 @@ export async function followBatch(context: Context, connection: Connection, batc
   for (const line of troubleLines(row, attempts, told)) context.tell(line);
   const lost = outcomeOf(attempts);
   return lost === 0 ? outcome : lost;
+}
+
+/** How many pods it is to have, where each attempt has its own. Only to be told: without it, that is left out. */
+async function podsOf(api: Api, row: BatchRow, signal: AbortSignal): Promise<number | undefined> {
+  const submission = await readSubmission(api, row.submission, signal).catch(() => undefined);
+  return submission?.pods?.isolation === 'pod' ? row.tasks * row.attempts : undefined;
 }

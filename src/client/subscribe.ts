@@ -14,7 +14,7 @@ export function subscribe(connection: Connection, options: Omit<FollowOptions, '
 /** WebSockets to `/v1/client` of a server. What makes them is loaded with the first: the extension starts without. */
 export function wsSocket(address: () => ServerAddress): OpenSocket {
   return (events) => {
-    const { url, token } = address();
+    const { url, token, ca } = address();
     let socket: WebSocket | undefined;
     let closed = false;
     const open = async (): Promise<void> => {
@@ -23,7 +23,7 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
         events.close();
         return;
       }
-      socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, { headers: { authorization: `Bearer ${token}` }, maxPayload: MAX_FRAME_BYTES });
+      socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, { headers: { authorization: `Bearer ${token}` }, maxPayload: MAX_FRAME_BYTES, ...(ca === undefined ? {} : { ca }) });
       socket.on('open', () => events.open());
       socket.on('message', (data) => events.message(textOf(data)));
       socket.on('error', () => undefined); // `close` follows and tells

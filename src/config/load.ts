@@ -7,6 +7,7 @@ import type { Files } from './files.ts';
 import { checkPattern, MODULE_ENDINGS, readAgent, type LoadedAgent } from './load/agent.ts';
 import { readDataset, type DatasetLook } from './load/dataset.ts';
 import { checkModel } from './load/model.ts';
+import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { Reading, type PromptText } from './load/reading.ts';
 import { readWorld, type LoadedWorld } from './load/world.ts';
@@ -23,6 +24,8 @@ export interface LoadOptions {
   readonly attempts?: number;
   readonly seed?: number;
   readonly concurrency?: number | 'auto';
+  /** Where it runs, when not where its file says. */
+  readonly target?: string;
   /** Most tasks. */
   readonly limit?: number;
   /** Only the tasks with these ids; `limit` and `offset` of the file then count for nothing. */
@@ -90,6 +93,7 @@ export async function loadBatch(files: Files, path: string, options: LoadOptions
   if (agent?.prompt !== undefined) checkPlaceholders(reading, agent.parsed, ['prompt'], agent.prompt, dataset?.head ?? [], { mayKnowAnswer: false });
   if (world?.userPrompt !== undefined) checkPlaceholders(reading, world.parsed, ['user', 'prompt'], world.userPrompt, dataset?.head ?? [], { mayKnowAnswer: true });
   checkTogether(reading, parsed, value, options);
+  checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);
   if (agent !== undefined && typeof agent.value.answer === 'object' && agent.value.answer.tool !== undefined && agent.value.tools?.length === 0 && !parsed.has(['world'])) {
     reading.tell(agent.parsed, ['answer', 'tool'], { code: 'conflict', message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`, mend: 'Add `tools:` with one of that name, or write `answer: last_message`.' });
   }

@@ -15,6 +15,7 @@ const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<Jso
 
 /** A file's place, 1-based. `file` is relative to the workspace root, with `/`. */
 export const position = z.object({ file: z.string(), line: z.number().int().min(1), column: z.number().int().min(1) });
+export type Position = z.infer<typeof position>;
 
 export const submittedModel = z.object({
   /** Replicas; one rollout stays with one while that is healthy. `demo:` (with an optional query) = the embedded demo model. */
@@ -45,10 +46,13 @@ export const submittedModule = z.object({
 });
 export type SubmittedModule = z.infer<typeof submittedModule>;
 
+/** Programs that it starts, beyond Node.js. */
+const needs = z.array(z.string()).optional();
+
 export const submittedTools = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('module'), module: submittedModule, position: position.optional() }),
+  z.object({ kind: z.literal('module'), module: submittedModule, position: position.optional(), needs }),
   z.object({
-    kind: z.literal('mcp'), name: z.string(), position: position.optional(),
+    kind: z.literal('mcp'), name: z.string(), position: position.optional(), needs,
     server: z.union([
       z.object({ command: z.string(), args: z.array(z.string()), env: z.record(z.string(), z.string()), cwd: z.string().optional() }),
       z.object({ url: z.string(), headers: z.record(z.string(), z.string()) }),
@@ -58,7 +62,7 @@ export const submittedTools = z.discriminatedUnion('kind', [
     /** Only these of its tools; absent = all. */
     tools: z.array(z.string()).optional(),
   }),
-  z.object({ kind: z.literal('builtin'), name: z.enum(['terminal', 'code', 'calculator', 'files']), position: position.optional() }),
+  z.object({ kind: z.literal('builtin'), name: z.enum(['terminal', 'code', 'calculator', 'files']), position: position.optional(), needs }),
 ]);
 export type SubmittedTools = z.infer<typeof submittedTools>;
 
@@ -94,6 +98,8 @@ export const submittedUser = z.object({ model: submittedModel, prompt: z.string(
 
 export const submittedWorld = z.object({
   name: z.string(), file: z.string(), kind: z.literal('module'), module: submittedModule,
+  /** With where the file tells them. */
+  needs, position: position.optional(),
   user: submittedUser.optional(),
   perturb: z.array(z.object({ when: z.string(), p: z.number(), effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']), args: jsonObject.optional() })),
 });
@@ -126,6 +132,8 @@ const fields = z.record(z.string(), z.unknown());
 
 export const submittedPods = z.object({
   image: z.string().optional(),
+  /** What the image has beyond Node.js. */
+  provides: z.array(z.string()).optional(),
   pull_policy: z.enum(['IfNotPresent', 'Always', 'Never']).optional(),
   count: z.number().int().min(1).optional(),
   isolation: z.enum(['shared', 'pod']).optional(),

@@ -16,7 +16,7 @@ import type { ToolEntry } from './schema/toolEntry.ts';
 import type { ParsedFile, Path } from './source/parse.ts';
 import { problemsError, type Problem } from './source/problem.ts';
 import { textsOf, type TextAt } from './source/strings.ts';
-import { submission as submissionSchema, type AnswerRule, type Submission, type SubmittedAgent, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
+import { submission as submissionSchema, type AnswerRule, type Position, type Submission, type SubmittedAgent, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
 
 /** What `tools/bundle.ts` makes of a module. */
 export interface Bundle {
@@ -80,6 +80,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
       world: {
         name: world.file.name, file: shown(world.path), kind: 'module',
         module: await worldModule,
+        ...(world.file.needs === undefined ? {} : { needs: world.file.needs, position: placeOf(world.parsed, ['needs'], root) }),
         ...(world.file.user === undefined || world.userPrompt === undefined ? {} : { user: { model: submittedModel(world.file.user.model), prompt: world.userPrompt.text } }),
         perturb: [],
       },
@@ -195,16 +196,22 @@ function submittedModel(model: ModelSection): SubmittedModel {
 
 async function submittedTools(entry: ToolEntry, index: number, agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string }, files: Files, bundles: Bundles): Promise<SubmittedTools[]> {
   const { path, parsed, root } = agent;
-  const { line, column } = parsed.valueRange(['tools', index]);
-  const position = { file: relative(root, path), line, column };
-  if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position }];
-  if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, position }));
+  const position = placeOf(parsed, ['tools', index], root);
+  const needs = entry.needs === undefined ? {} : { needs: entry.needs };
+  if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position, ...needs }];
+  if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, position, ...needs }));
   const { command, args = [], env = {}, cwd, url = '', headers = {} } = entry.mcp ?? {};
   return [{
-    kind: 'mcp', name: mcpName(entry), position, shared: entry.shared ?? false, ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+    kind: 'mcp', name: mcpName(entry), position, ...needs, shared: entry.shared ?? false, ...(entry.tools === undefined ? {} : { tools: entry.tools }),
     server: command === undefined ? { url, headers }
       : { command, args, env, ...(cwd === undefined ? {} : { cwd: cwd.includes('${') ? cwd : files.absolute(joinPath(dirname(path), cwd)) }) },
   }];
+}
+
+/** Where it stands, for people elsewhere. */
+function placeOf(parsed: ParsedFile, at: Path, root: string): Position {
+  const { line, column } = parsed.valueRange(at);
+  return { file: relative(root, parsed.file), line, column };
 }
 
 function answerRule(answer: LoadedBatch['agent']['file']['answer']): AnswerRule {

@@ -8,6 +8,8 @@ import type { EventData } from '../trace/schema.ts';
 export interface ExecutorHost {
   /** Origin of the server as its workers reach it. */
   readonly url: string;
+  /** Further ones, which lead to a server of its store when it is gone. */
+  readonly others?: readonly string[];
   /** A worker token for a batch. */
   token(batch: string): string;
   /** File with the values of `${env:…}` of a batch; undefined: it has none. */
@@ -36,6 +38,10 @@ export interface ClusterHost extends ExecutorHost {
 }
 
 export interface Executor {
+  /** Throws `config` when its workers do not have what the tools of a new batch need. */
+  check(submission: Submission): void;
+  /** Values of `${env:…}` of a batch that came to another server, or to this one in an earlier life; undefined: they are nowhere to be had. */
+  secrets(batch: string): Promise<Record<string, string> | undefined>;
   /** How a batch that has not ended stands. Called whenever it changed; returns at once. */
   wants(record: BatchRecord, submission: Submission): void;
   /** The batch has ended, or is gone. */

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';
 import type { RegisterCommand, Services } from './services.ts';
+import type { TargetTokens } from './targets/address/targetTokens.ts';
 import type { KnownTargets } from './targets/knownTargets.ts';
 import { registerGroup } from './window/commands.ts';
 import type { FileProblems } from './window/problems.ts';
@@ -11,15 +12,16 @@ export interface GroupParts {
   readonly problems: FileProblems;
   readonly files: StudioFiles;
   readonly targets: KnownTargets;
+  readonly tokens: TargetTokens;
   readonly values: StoredValues;
 }
 
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
-  const { files, targets, values } = parts;
+  const { files, targets, tokens, values } = parts;
   return vscode.Disposable.from(
     registerGroup(register, ['rollout.launchBatch', 'rollout.launchTask', 'rollout.launchAgain', 'rollout.runFailedAgain', 'rollout.forgetSecrets'],
       async () => (await import('./launch/launch.ts')).launchCommands(services, parts)),
-    registerGroup(register, ['rollout.pauseBatch', 'rollout.resumeBatch', 'rollout.stopBatch', 'rollout.retryUnsettled', 'rollout.copyReference'],
+    registerGroup(register, ['rollout.pauseBatch', 'rollout.releasePods', 'rollout.resumeBatch', 'rollout.stopBatch', 'rollout.retryUnsettled', 'rollout.copyReference'],
       async () => (await import('./batches/control.ts')).controlCommands(services, values)),
     registerGroup(register, ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],
       async () => (await import('./open/open.ts')).openCommands(services)),
@@ -27,8 +29,8 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.createSample'], async () => (await import('./importing/sample.ts')).sampleCommands(services, files)),
     registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch'], async () => (await import('./templates/templates.ts')).templateCommands(services)),
     registerGroup(register, ['rollout.debug', 'rollout.attachDebugger', 'rollout.fork'], async () => (await import('./debug/commands.ts')).debugCommands(services, values)),
-    registerGroup(register, ['rollout.addTarget', 'rollout.selectTarget', 'rollout.useTarget', 'rollout.removeTarget', 'rollout.installTarget', 'rollout.uninstallTarget'],
-      async () => (await import('./targets/commands.ts')).targetCommands(services, targets)),
+    registerGroup(register, ['rollout.addTarget', 'rollout.selectTarget', 'rollout.useTarget', 'rollout.removeTarget', 'rollout.changeToken', 'rollout.installTarget', 'rollout.uninstallTarget'],
+      async () => (await import('./targets/commands.ts')).targetCommands(services, targets, tokens)),
     vscode.window.registerUriHandler({ handleUri: async (uri) => (await import('./open/open.ts')).followLink(services, uri) }),
   );
 }

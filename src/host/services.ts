@@ -27,9 +27,9 @@ export interface ServerLink {
 export interface Cli {
   /**
    * Runs `rollout ARGS --json --store STORE` and gives its one JSON document. Throws StudioError with the command's own words
-   * (code `config` with `details.problems` for wrong files). `env`: values for `${env:X}` beside the process's own.
+   * (code `config` with `details.problems` for wrong files). `env`: values for `${env:X}` beside the process's own. `at`: of another server than the window works with.
    */
-  json(args: readonly string[], options: { readonly cwd: string; readonly signal?: AbortSignal; readonly env?: Readonly<Record<string, string>>; readonly onProgress?: (line: string) => void }): Promise<unknown>;
+  json(args: readonly string[], options: { readonly cwd: string; readonly signal?: AbortSignal; readonly env?: Readonly<Record<string, string>>; readonly at?: Pick<ServerLink, 'target' | 'store'>; readonly onProgress?: (line: string) => void }): Promise<unknown>;
 }
 
 /** The newest batches, kept up to date while somebody looks. */
@@ -49,12 +49,12 @@ export interface Pages {
   open(place: PagePlace, options?: { readonly beside?: boolean; readonly preserveFocus?: boolean }): Promise<void>;
   /** Whether a page of it is open. */
   shows(place: PagePlace): boolean;
-  /** Where the active page is; undefined when the active editor is none. */
+  /** Where the active page is; undefined when the active editor is none, or a page of another server than the window works with. */
   readonly active: Observable<PagePlace | undefined>;
 }
 
 /** What is no matter of one page alone. */
-export type HostAction = Exclude<PageAction, { do: 'breakpoint' }>;
+export type HostAction = Exclude<PageAction, { do: 'breakpoint' | 'elsewhere' }>;
 /** Does what a page asks for, and what commands ask for alike. */
 export type DoAction = (action: HostAction) => Promise<void>;
 

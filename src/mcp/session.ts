@@ -1,8 +1,8 @@
 /** What the tools share: the way to the store's server, the folder of the user's files, trajectories read already. */
 import type { Connection } from '../client/connect.ts';
+import { nodeTransport } from '../client/nodeTransport.ts';
 import { StudioError } from '../common/errors.ts';
 import { Api } from '../protocol/api.ts';
-import { fetchTransport } from '../protocol/transport.ts';
 import { Trajectories } from './reading/trajectories.ts';
 
 export interface SessionOptions {
@@ -61,5 +61,5 @@ export class Session {
 
 function readingOnly(connection: Connection): Connection {
   const address: Connection['address'] = () => connection.readAddress();
-  return { ...connection, api: new Api(fetchTransport(address)), address };
+  return { ...connection, api: new Api(nodeTransport(address)), address };
 }

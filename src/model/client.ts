@@ -10,11 +10,12 @@ import type { CallResult } from './call.ts';
 import { callOnce } from './call.ts';
 import type { ModelConnections, Target } from './connections.ts';
 import { Deltas } from './deltas.ts';
-import { byAffinity, isDemo, locate, shownEndpoint } from './endpoint.ts';
+import { isDemo, locate, shownEndpoint } from './endpoint.ts';
 import type { Failure } from './http/failures.ts';
 import { failureOf } from './http/failures.ts';
 import { finalError } from './http/finalError.ts';
 import type { Permit, PermitGate } from './permits.ts';
+import type { Replicas } from './replicas.ts';
 import { prepareRequest } from './chat/request.ts';
 
 /** What an endpoint showed of itself, for the server's back-pressure. */
@@ -28,6 +29,7 @@ export interface EndpointReport {
 export interface ModelClientDeps {
   readonly connections: ModelConnections;
   readonly gate: PermitGate;
+  readonly replicas: Replicas;
   readonly report: (report: EndpointReport) => void;
   /** Calls with the same key go to the same replica while it is healthy: the task's id. */
   readonly affinity: string;
@@ -52,11 +54,14 @@ const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = { denied: 
 
 /** A client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
 export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
-  const endpoints = byAffinity(model.endpoints, deps.affinity);
+  const endpoints = deps.replicas.order(model.endpoints, deps.affinity);
   return {
     complete: (request, context) => {
-      // The replica the record names comes first; the others are for when it is in trouble.
-      const order = endpoints.includes(request.endpoint) ? [request.endpoint, ...endpoints.filter((other) => other !== request.endpoint)] : endpoints;
+      // The replica the record names comes first while it is there; the others are for when it is in trouble.
+      const order = (): readonly string[] => {
+        const now = endpoints();
+        return now[0] === request.endpoint || !now.includes(request.endpoint) ? now : [request.endpoint, ...now.filter((other) => other !== request.endpoint)];
+      };
       return new Completion(model, order, deps, request, context).run();
     },
   };
@@ -67,7 +72,8 @@ type Retry = ModelReply['retries'][number];
 /** One call with its tries. */
 class Completion {
   readonly #model: SubmittedModel;
-  readonly #endpoints: readonly string[];
+  /** Replicas come and go while it waits. */
+  readonly #endpoints: () => readonly string[];
   readonly #deps: ModelClientDeps;
   readonly #request: ModelRequest;
   readonly #context: ModelCallContext;
@@ -80,7 +86,7 @@ class Completion {
   /** The last failed try; told once it is known how long the next one was waited for. */
   #failed: { readonly at: number; readonly began: number; readonly class: string } | undefined;
 
-  constructor(model: SubmittedModel, endpoints: readonly string[], deps: ModelClientDeps, request: ModelRequest, context: ModelCallContext) {
+  constructor(model: SubmittedModel, endpoints: () => readonly string[], deps: ModelClientDeps, request: ModelRequest, context: ModelCallContext) {
     this.#model = model;
     this.#endpoints = endpoints;
     this.#deps = deps;
@@ -91,7 +97,7 @@ class Completion {
   async run(): Promise<ModelReply> {
     try {
       for (;;) {
-        const permit = this.#deps.gate.tryAcquire(this.#endpoints) ?? (await this.#waitForPermit());
+        const permit = this.#deps.gate.tryAcquire(this.#endpoints()) ?? (await this.#waitForPermit());
         this.#noteRetry();
         const began = performance.now();
         const at = this.#deps.now();
@@ -182,7 +188,7 @@ class Completion {
     if (!again) throw await this.#final(failure, endpoint);
     this.#lastFailure = failure.text;
     // Another replica may take it at once.
-    const elsewhere = this.#endpoints.some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
+    const elsewhere = this.#endpoints().some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
     if (elsewhere) return;
     const backoff = Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#retries.length) * (0.5 + (this.#deps.random ?? Math.random)());
     const told = failure.what === 'busy' || failure.what === 'down' ? (failure.retryAfterMs ?? 0) : 0;
@@ -225,7 +231,7 @@ class Completion {
       return await gate.acquire(this.#endpoints, wait.signal);
     } catch (thrown) {
       if (this.#context.signal.aborted || !wait.signal.aborted) throw thrown;
-      throw this.#gaveUp(this.#endpoints[0] ?? '');
+      throw this.#gaveUp(this.#endpoints()[0] ?? '');
     } finally {
       clearInterval(watch);
       this.#context.signal.removeEventListener('abort', onAbort);
@@ -240,7 +246,7 @@ class Completion {
   }
 
   #troubled(): boolean {
-    return this.#endpoints.every((endpoint) => this.#deps.gate.troubled(endpoint));
+    return this.#endpoints().every((endpoint) => this.#deps.gate.troubled(endpoint));
   }
 
   #leftMs(): number {

@@ -39,7 +39,8 @@ interface EndpointState {
 }
 
 interface Waiter {
-  readonly endpoints: readonly string[];
+  /** In order of affinity; replicas come and go while it waits. */
+  readonly endpoints: () => readonly string[];
   readonly grant: (permit: Permit) => void;
 }
 
@@ -98,10 +99,19 @@ export class PermitGate {
     return undefined;
   }
 
+  /** The endpoints that calls may go to are others now; what is known of those that are gone is forgotten. */
+  moved(gone: readonly string[]): void {
+    for (const endpoint of gone) {
+      clearTimeout(this.#states.get(endpoint)?.timer);
+      this.#states.delete(endpoint);
+    }
+    this.#serveAll();
+  }
+
   /** Waits for a permit. Rejects with `cancelled` when `signal` aborts. */
-  acquire(endpoints: readonly string[], signal: AbortSignal): Promise<Permit> {
+  acquire(endpoints: () => readonly string[], signal: AbortSignal): Promise<Permit> {
     if (signal.aborted) return Promise.reject(cancelled(signal));
-    const now = this.tryAcquire(endpoints);
+    const now = this.tryAcquire(endpoints());
     if (now !== undefined) return Promise.resolve(now);
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
@@ -117,7 +127,7 @@ export class PermitGate {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
-      for (const endpoint of endpoints) this.#arm(endpoint, this.#state(endpoint));
+      for (const endpoint of endpoints()) this.#arm(endpoint, this.#state(endpoint));
     });
   }
 
@@ -187,9 +197,11 @@ export class PermitGate {
   }
 
   #serve(endpoint: string, state: EndpointState): void {
+    // Of a replica that is gone: what comes back at its address begins anew.
+    if (this.#states.get(endpoint) !== state) return;
     for (const waiter of this.#waiters) {
       if (!this.#mayStart(state)) break;
-      if (!waiter.endpoints.includes(endpoint)) continue;
+      if (!waiter.endpoints().includes(endpoint)) continue;
       this.#waiters.delete(waiter);
       waiter.grant(this.#permit(endpoint, state));
     }
@@ -198,7 +210,7 @@ export class PermitGate {
 
   #serveAll(): void {
     for (const waiter of this.#waiters) {
-      const permit = this.tryAcquire(waiter.endpoints);
+      const permit = this.tryAcquire(waiter.endpoints());
       if (permit === undefined) continue;
       this.#waiters.delete(waiter);
       waiter.grant(permit);

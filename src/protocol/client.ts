@@ -75,6 +75,8 @@ export const batchState = z.enum(['open', 'running', 'paused', 'ended']);
 
 export const batchRow = z.object({
   batch: z.string(), name: z.string(), created_at: int, ended_at: int.optional(), state: batchState,
+  /** Paused, and its workers (pods) are not kept for it. */
+  released: z.boolean().optional(),
   submission: z.string(), tasks: int, attempts: int,
   /** Attempts by what became of them; they add up to tasks × attempts. */
   counts: z.object({ passed: int, failed: int, unscored: int, cancelled: int, infrastructure: int, running: int, held: int, queued: int }),
@@ -125,6 +127,8 @@ export const serverInfo = z.object({
   endpoints: z.array(z.object({
     endpoint: z.string(), permits: int, running: int.optional(), waiting: int.optional(), kv_cache: z.number().optional(),
     preemptions: int.optional(), state: z.enum(['ok', 'busy', 'down']), text: z.string().optional(),
+    /** Of a replica that was found behind an endpoint: that endpoint, and the name of its pod. */
+    service: z.string().optional(), replica: z.string().optional(),
   })),
 });
 export type ServerInfo = z.infer<typeof serverInfo>;

@@ -12,6 +12,12 @@ export function placeReference(place: PagePlace): string {
   return place.step === undefined ? place.rollout : `${place.rollout}:${place.step}`;
 }
 
+/** The same as words of the command line: what stands beside it has a word of its own. */
+export function placeWords(place: PagePlace): readonly string[] {
+  const other = place.page === 'compare' || place.page === 'batches' ? place.with : undefined;
+  return [placeReference(place), ...(other === undefined ? [] : [other])];
+}
+
 /** Path and query of a link to a place; scheme and authority are those of the editor and the extension. */
 export function placeLink(place: PagePlace): { readonly path: string; readonly query: string } {
   const query = new URLSearchParams({ ref: placeReference(place) });

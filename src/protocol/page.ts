@@ -42,13 +42,15 @@ export const pageAction = z.discriminatedUnion('do', [
   /** A link to a place, into the clipboard: for the editor, or for a browser on this machine; what the page is in, unless said. */
   z.object({ do: z.literal('link'), place: pagePlace, for: z.enum(['editor', 'browser']).optional() }),
   /** Batch control, with whatever questions the host asks first. */
-  z.object({ do: z.literal('batch'), batch: z.string(), verb: z.enum(['pause', 'resume', 'cancel', 'retry', 'again', 'failed_again']) }),
+  z.object({ do: z.literal('batch'), batch: z.string(), verb: z.enum(['pause', 'release', 'resume', 'cancel', 'retry', 'again', 'failed_again']) }),
   /** Steps through the trajectory in the editor's debugger, from there on; of one that runs: attaches to it. */
   z.object({ do: z.literal('debug'), place: pagePlace }),
   /** Makes the tool call that starts there again, or writes a test from it. */
   z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'test']) }),
   /** Sets a breakpoint of the editor, in the place of one that is there; without `set` it is taken away. */
   z.object({ do: z.literal('breakpoint'), on: editorBreakpoint.shape.on, set: editorBreakpoint.pick({ when: true, hits: true, log: true }).optional() }),
+  /** What becomes of a page whose server the window does not work with: the window works with it again, or the page goes. */
+  z.object({ do: z.literal('elsewhere'), what: z.enum(['use', 'close']) }),
   /** Saves the page as one HTML file that needs no server. */
   z.object({ do: z.literal('save'), place: pagePlace }),
 ]);
@@ -71,7 +73,11 @@ export const pageToHost = z.discriminatedUnion('type', [
 export type PageToHost = z.infer<typeof pageToHost>;
 
 /** `ok`; `lost`: it is being looked for; `stopped`: it has to be started by the user. */
-export const serverState = z.object({ state: z.enum(['ok', 'lost', 'stopped']), text: z.string().optional() });
+export const serverState = z.object({
+  state: z.enum(['ok', 'lost', 'stopped']), text: z.string().optional(),
+  /** The window works with another server than the page. `target`: what it has to choose to work with the page's again. */
+  elsewhere: z.object({ text: z.string(), target: z.string().optional() }).optional(),
+});
 export type ServerState = z.infer<typeof serverState>;
 
 export const hostToPage = z.discriminatedUnion('type', [

@@ -5,6 +5,8 @@ export interface ServerAddress {
   /** `http://127.0.0.1:4711`, without a slash at the end. */
   readonly url: string;
   readonly token: string;
+  /** Certificates (PEM) to trust instead of the usual ones. Node alone can do it. */
+  readonly ca?: string;
 }
 
 export interface ByteRange {

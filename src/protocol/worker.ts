@@ -50,12 +50,20 @@ export const grant = z.object({
 export type Grant = z.infer<typeof grant>;
 
 export const workerFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('hello'), protocol: int, worker: z.string(), slots: int.min(1), rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })) }),
+  z.object({
+    type: z.literal('hello'), protocol: int, worker: z.string(), slots: int.min(1), rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })),
+    /** It was connected before, and how long ago that was lost. */
+    away_ms: int.min(0).optional(),
+  }),
   /** `want` adds to what was asked for before and is still to come. */
   z.object({ type: z.literal('lease'), want: int.min(0) }),
   z.object({ type: z.literal('append'), rollout: z.string(), epoch: int, from: int.min(1), events }),
   z.object({ type: z.literal('delta'), rollout: z.string(), epoch: int, span: int, offset: int, text: z.string() }),
-  z.object({ type: z.literal('beat'), load: z.object({ running: int, held: int, waiting: int, rss: int }) }),
+  z.object({
+    type: z.literal('beat'), load: z.object({ running: int, held: int, waiting: int, rss: int }),
+    /** Said once: the clock of its machine is so far ahead of the server's (negative: behind), which is too far. */
+    skew_ms: int.optional(),
+  }),
   z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
   z.object({ type: z.literal('done'), command: z.string(), seq: int.optional(), inspector: z.string().optional(), error: z.object({ code: z.string(), message: z.string() }).optional() }),
   /** The model server said something about its load, or a call ended: what back-pressure follows. */
@@ -76,7 +84,11 @@ export const serverToWorker = z.discriminatedUnion('type', [
   z.object({ type: z.literal('granted'), now: int, drained: z.boolean() }),
   z.object({ type: z.literal('ack'), rollout: z.string(), to: int }),
   z.object({ type: z.literal('refuse'), rollout: z.string(), code: z.enum(['fenced', 'gap', 'invalid', 'full']), durable: int, message: z.string() }),
-  z.object({ type: z.literal('beat'), clock: int, permits: z.record(z.string(), int) }),
+  z.object({
+    type: z.literal('beat'), clock: int, permits: z.record(z.string(), int),
+    /** URLs that are called in the place of an endpoint the submission names: its replicas, while the server knows them. */
+    replicas: z.record(z.string(), z.array(z.string())).optional(),
+  }),
   z.object({ type: z.literal('claimed'), claim: z.string(), yes: z.boolean() }),
   z.object({ type: z.literal('control'), command: z.string(), rollout: z.string().optional(), verb: controlVerb, args: json, by: z.string() }),
 ]);

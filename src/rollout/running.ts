@@ -72,7 +72,9 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const { stop } = life.child();
   const holds = new Holds({ log, slot: ports.slot, watch, life: stop, permits: ports.holdPermits, time, limitMs: job.submission.hold_limit_seconds * 1000 });
   const hold = history.openHold;
-  const again = hold !== undefined && (job.held || hold.carried) ? hold : undefined;
+  // What held was a pause of the batch, and that is over: nobody would release it.
+  const over = hold?.ofBatch === true && !job.paused;
+  const again = hold !== undefined && !over && (job.held || hold.carried) ? hold : undefined;
   const running: { touched: boolean } = { touched: history.touched };
   const gates = new Gates({
     log, holds, permits: ports.holdPermits, again,
@@ -83,7 +85,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
       running.touched = true;
     },
   });
-  if (job.held && again === undefined) gates.setPaused(true);
+  if (job.held && again === undefined && !over) gates.setPaused(true);
   const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
   const act = new Act({ log, recorder: ports.recorder, prefix, edits: history.edits, gates, stop, diverged: tellOnce(log) });
   return Object.assign(running, { log, history, holds, gates, act, watch, totals, fingerprint, stop, sha256, time, ownFrom, refusal });

@@ -48,9 +48,9 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
   const demo = createDemoModel({ prefix: DEMO });
   const server = await startServer({
     store, log, listen: { host: options.host, port: options.port },
-    origins: { allowHosts: [...options.allowHosts, ...(options.advertise === undefined ? [] : [new URL(options.advertise).hostname])], allowOrigins: options.allowOrigins },
+    origins: { allowHosts: [...options.allowHosts, ...options.advertise.map((origin) => new URL(origin).hostname)], allowOrigins: options.allowOrigins },
     ...(options.tokens === undefined ? {} : { tokens: await tokensIn(options.tokens) }),
-    ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
+    advertise: options.advertise,
     secretsFolder: path.join(folder, 'secrets'),
     metrics: options.metrics,
     ...(collector === undefined ? {} : { traces: { collector, service: process.env['OTEL_SERVICE_NAME'] ?? 'rollout-studio' } }),
@@ -60,6 +60,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     demoMetrics: `${DEMO}/metrics`,
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
+    ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
     executor: kubernetes !== undefined ? kubernetes.executor : options.executor === 'none' ? undefined : (host) => new LocalExecutor({
       host, work: path.join(folder, 'work'), logFile: path.join(folder, 'log', 'worker.log'), discovery: serverFilePath(folder),
       command: { file: process.execPath, args: [...LONG_RUNNING, fileURLToPath(entryUrl('worker'))] },

@@ -20,6 +20,7 @@ import { Idle } from './process/idle.ts';
 import { Listener, type Mount } from './listener.ts';
 import type { Log } from './log.ts';
 import { BackPressure } from './pressure/backPressure.ts';
+import type { ReplicaSource } from './pressure/replicas.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { blobRoutes } from './routes/blobs.ts';
 import { metricsRoutes } from './routes/metrics.ts';
@@ -33,6 +34,7 @@ import { Counters } from './telemetry/counters.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
 import { openTraceExport } from './telemetry/otlp/open.ts';
 import { Scrape } from './telemetry/scrape.ts';
+import { Returns } from './workers/returns.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
@@ -45,11 +47,13 @@ export interface RolloutServerOptions {
   readonly origins: Omit<OriginRules, 'host'>;
   /** Client tokens; without them new ones are made. */
   readonly tokens?: ClientTokens;
-  /** Origin at which workers reach it where that is not where it listens. */
-  readonly advertise?: string;
+  /** Origins at which workers reach it where that is not where it listens; where it is gone, another server of its store. */
+  readonly advertise?: readonly string[];
   /** 0 = never ends by itself. */
   readonly idleMs: number;
   readonly executor: ((host: ClusterHost) => Executor) | undefined;
+  /** Who knows the replicas behind endpoints. */
+  readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];
   /** What workers elsewhere run. */
   readonly programs?: Programs;
@@ -98,10 +102,14 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     const host = reachable(options.listen.host);
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   };
-  const hub: Hub = new Hub({ store, changes, log, shares: () => pressure.shares() });
+  const hub: Hub = new Hub({ store, changes, log, shares: () => pressure.shares(), replicas: (batch) => pressure.replicas(batch) });
+  const returns = new Returns((batch, infra) => {
+    store.tell(batch, 'infra', infra).catch((error: unknown) => log(`telling ${batch} of its workers failed: ${errorText(error)}`, { level: 'error', batch }));
+  });
   const deltas: Deltas = new Deltas((rollout, on) => hub.watch(rollout, on));
   const pressure: BackPressure = new BackPressure({
     callers: () => hub.callers(),
+    replicas: options.replicas,
     changed: () => {
       hub.permitsChanged();
       leasing.lookAtAll();
@@ -128,17 +136,19 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const later: { executor?: Executor } = {};
   const supervisor: Supervisor = new Supervisor({
     store, changes, hub, leasing, pressure, submissions, secrets, log,
-    workers: { wants: (record, submission) => later.executor?.wants(record, submission), gone: (batch) => later.executor?.gone(batch) },
+    workers: { wants: (record, submission) => later.executor?.wants(record, submission), gone: (batch) => later.executor?.gone(batch), secrets: async (batch) => later.executor?.secrets(batch) },
   });
 
   const services: Services = {
     store, changes, submissions, secrets, supervisor, leasing, tokens, log,
+    checkNeeds: (submission) => later.executor?.check(submission),
+    startsWorkers: options.executor !== undefined,
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
   };
   const workerContext: WorkerContext = {
     store, server: serverId, hub, leasing, deltas, log, health, counters,
-    permits: (session) => pressure.shares().get(session) ?? {},
+    permits: (session) => hub.permits(session),
     endpoint: (batch, { endpoint, what, ...report }) => {
       if (what === 'denied' || what === 'missing') {
         supervisor.endpointRefused(batch, endpoint, report.text ?? `The model endpoint refused the call (${what}).`)
@@ -149,6 +159,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       pressure.report(batch, endpoint, { ...report, what });
     },
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
+    returned: (batch, one) => returns.saw(batch, one),
   };
   const idle = new Idle({
     idleMs: options.idleMs,
@@ -183,6 +194,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     supervisor.close();
     leasing.close();
     hub.close();
+    returns.close();
     pressure.close();
     changes.close();
     scrape.close();
@@ -193,7 +205,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     closeParts();
     throw error;
   }
-  if (options.executor !== undefined) later.executor = options.executor(executorHost({ services, hub, url: options.advertise ?? origin() }));
+  if (options.executor !== undefined) later.executor = options.executor(executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }));
   await supervisor.start();
   const traces = options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
   log(`${PRODUCT} listens on ${origin()} for ${store.name}`);
@@ -217,18 +229,18 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   };
 }
 
-function executorHost(parts: { services: Services; hub: Hub; url: string }): ClusterHost {
-  const { services: { store, secrets, tokens, supervisor, leasing, log }, hub, url } = parts;
+function executorHost(parts: { services: Services; hub: Hub; origins: readonly string[]; listens: string }): ClusterHost {
+  const { services: { store, secrets, tokens, supervisor, leasing, log }, hub } = parts;
+  const [url = parts.listens, ...others] = parts.origins;
   return {
     url,
+    others,
     token: (batch) => tokens.worker(batch),
     secrets: async (batch) => ((await secrets.get(batch)) === undefined ? undefined : secrets.path(batch)),
-    workers: async (batch) => (await store.sessions()).filter((session) => session.batch === batch).map((session) => session.worker),
+    workers: async (batch) => (await store.sessions({ batch })).map((session) => session.worker),
     workerEnded: async (batch, worker, why, infra) => {
       const rollouts: string[] = [];
-      for (const session of await store.sessions()) {
-        if (session.batch === batch && session.worker === worker) rollouts.push(...(await store.endSession(session.session, why)));
-      }
+      for (const { session } of await store.sessions({ batch, worker })) rollouts.push(...(await store.endSession(session, why)));
       await supervisor.lostWorker(batch, rollouts, why);
       if (infra) await store.tell(batch, 'infra', { what: 'worker_exit', worker, text: why });
       leasing.look(batch, true);

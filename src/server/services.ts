@@ -1,4 +1,5 @@
 /** What routes work with. */
+import type { Submission } from '../config/submission.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from './access/tokens.ts';
@@ -18,6 +19,10 @@ export interface Services {
   readonly leasing: Leasing;
   readonly tokens: Tokens;
   readonly log: Log;
+  /** Throws `config` when the workers this server starts do not have what the tools of a new batch need. */
+  readonly checkNeeds: (submission: Submission) => void;
+  /** It has an executor: workers do not come by themselves. */
+  readonly startsWorkers: boolean;
   readonly info: () => Promise<ServerInfo>;
   /** The server ends: whoever can should go elsewhere. */
   readonly draining: () => boolean;

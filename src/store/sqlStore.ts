@@ -11,7 +11,7 @@ import * as commands from './logic/commands.ts';
 import { readEvents, tellBatch } from './logic/events.ts';
 import { gc } from './logic/gc.ts';
 import { importRollouts } from './logic/importing.ts';
-import { lease } from './logic/lease.ts';
+import { Leaser } from './logic/leaser.ts';
 import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import * as sessions from './logic/sessions.ts';
@@ -42,6 +42,7 @@ export class SqlStore implements Store {
   readonly #leaseMs: number;
   readonly #packer: Packer;
   readonly #appender: Appender;
+  readonly #leaser: Leaser;
 
   constructor(sql: Sql, blobs: KeptBlobs, options: SqlStoreOptions) {
     this.kind = sql.dialect.kind;
@@ -52,6 +53,7 @@ export class SqlStore implements Store {
     this.#leaseMs = options.leaseMs;
     this.#packer = new Packer(sql, options.packDelayMs);
     this.#appender = new Appender(sql, () => this.#packer.soon());
+    this.#leaser = new Leaser(sql);
     this.#packer.soon(); // what ended before the last server did
   }
 
@@ -139,7 +141,7 @@ export class SqlStore implements Store {
   }
 
   openSession(session: NewSession): Promise<void> {
-    return this.#sql.write((tx) => sessions.openSession(tx, session, this.#leaseMs));
+    return this.#sql.write((tx) => sessions.openSession(tx, session, this.#leaseMs), 'urgent');
   }
 
   beat(session: string): Promise<boolean> {
@@ -158,8 +160,8 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => sessions.graceForSessions(tx, this.#leaseMs));
   }
 
-  sessions(): Promise<SessionRecord[]> {
-    return this.#sql.read((db) => sessions.listSessions(db));
+  sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]> {
+    return this.#sql.read((db) => sessions.listSessions(db, of));
   }
 
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }> {
@@ -167,7 +169,7 @@ export class SqlStore implements Store {
   }
 
   lease(session: string, want: number): Promise<Lease[]> {
-    return this.#sql.write((tx) => lease(tx, session, want));
+    return this.#leaser.lease(session, want);
   }
 
   append(request: AppendRequest): Promise<AppendResult> {
@@ -184,8 +186,8 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => batches.retry(tx, batch));
   }
 
-  setPaused(batch: string, paused: boolean): Promise<void> {
-    return this.#sql.write((tx) => batches.setPaused(tx, batch, paused));
+  setPaused(batch: string, paused: boolean, release = false): Promise<void> {
+    return this.#sql.write((tx) => batches.setPaused(tx, batch, paused, release));
   }
 
   setBreakpoints(batch: string, breakpoints: Json): Promise<void> {

@@ -77,7 +77,8 @@ export interface Store {
   expireSessions(): Promise<{ session: string; worker: string; batch: string; rollouts: string[] }[]>;
   /** A starting server gives every session one whole lease of grace. */
   graceForSessions(): Promise<void>;
-  sessions(): Promise<SessionRecord[]>;
+  /** All, or those of a batch, or of a worker of it. */
+  sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
   /** Rollouts a reconnecting worker says it holds: those whose epoch still stands move to the new session. */
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }>;
   /** Takes up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never two sessions the same one. */
@@ -98,8 +99,8 @@ export interface Store {
   closeRollouts(selection: RolloutSelection, end: { status: RolloutEndStatus; reason: string }, force: boolean): Promise<string[]>;
   /** New tries for attempts that nothing settled and nothing runs. Gives how many. */
   retry(batch: string): Promise<number>;
-  /** paused: nothing is leased. */
-  setPaused(batch: string, paused: boolean): Promise<void>;
+  /** paused: nothing is leased. `release`: and its workers end once nothing of it runs; so it stays until it is resumed. */
+  setPaused(batch: string, paused: boolean, release?: boolean): Promise<void>;
   setBreakpoints(batch: string, breakpoints: Json): Promise<void>;
   /** First asker of a `once` breakpoint gets true. */
   claim(batch: string, breakpoint: string, rollout: string): Promise<boolean>;
@@ -160,6 +161,8 @@ export interface BatchRecord {
   readonly spec: NewBatch;
   readonly sealed: boolean;
   readonly paused: boolean;
+  /** Paused, and its workers are to end. */
+  readonly released: boolean;
   /** Why it was stopped. */
   readonly stopping?: string;
   readonly breakpoints: Json;

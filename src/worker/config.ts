@@ -6,6 +6,8 @@ import { StudioError } from '../common/errors.ts';
 export const workerConfig = z.object({
   /** Origin of the rollout server, e.g. `http://127.0.0.1:4100`. */
   server: z.url(),
+  /** Further ones, of servers of the same store: tried in turn whenever the server is gone. */
+  others: z.array(z.url()).optional(),
   /** A worker token: it names one batch. */
   token: z.string().min(1),
   batch: z.string().min(1),

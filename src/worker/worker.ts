@@ -5,6 +5,7 @@ import { errorText } from '../common/errors.ts';
 import type { StudioError } from '../common/errors.ts';
 import { ModelConnections } from '../model/connections.ts';
 import { PermitGate } from '../model/permits.ts';
+import { Replicas } from '../model/replicas.ts';
 import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
 import type { HoldPermits } from '../rollout/job.ts';
 import { allowedEnvironment } from '../tools/environment.ts';
@@ -69,7 +70,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   if (config.own_group === true) reaper.add(process.pid);
 
   const life = new AbortController();
-  const address = new ServerAddress(config.server, config.discovery);
+  const address = new ServerAddress([config.server, ...(config.others ?? [])], config.discovery);
   const api = new ServerApi(address, config.token);
   const clock = new ServerClock();
   const blobs = new Blobs(api, life.signal);
@@ -86,7 +87,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const reports: EndpointReports = new EndpointReports((frame) => session.send(frame));
   const pool: RolloutPool = new RolloutPool({
     parts: {
-      worker: config.worker, folder, clock, blobs, slots, claims, pools, gate, connections,
+      worker: config.worker, folder, clock, blobs, slots, claims, pools, gate, replicas: new Replicas(), connections,
       submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets }),
       events: (rollout, last, signal) => api.events(rollout, last, signal),
       link: { sendText: (frame) => session.sendText(frame), soon: flusher.soon },
@@ -107,11 +108,15 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     {
       rollouts: () => pool.rollouts(),
       load: () => ({ running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() }),
-      welcome: (frame) => {
-        clock.set(frame.clock);
+      skew: () => clock.skew(),
+      welcome: (frame, tripMs) => {
+        clock.welcome(frame.clock, tripMs);
         pool.welcome(frame);
       },
-      frame: (frame) => pool.frame(frame),
+      frame: (frame) => {
+        if (frame.type === 'beat') clock.beat(frame.clock);
+        pool.frame(frame);
+      },
       fenced: (on) => {
         options.log(on ? 'the server does not answer: no new effect is started' : 'the server answers again');
         pool.setLost(on);

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
 import type { RolloutRow } from '../../src/trace/summary.ts';
+import { answerFile } from '../e2e/support/fileDialog.ts';
 import { until } from '../e2e/support/poll.ts';
 import { attemptsOf, SAMPLE_ATTEMPTS, sampleFolder } from '../e2e/support/sample.ts';
 import { Story } from '../e2e/support/story.ts';
@@ -13,6 +15,7 @@ import { ClusterBench } from './support/clusterBench.ts';
 const PATIENCE_MS = 90_000;
 /** As the window calls it. */
 const NAME = 'kit';
+const CONTEXT = 'of-another-file';
 const TASKS = 8;
 const ATTEMPTS = TASKS * SAMPLE_ATTEMPTS;
 const OPTIONS: Readonly<Record<string, string>> = { '--image': 'Image', '--storage': 'Storage', '--port': 'Port', '--advertise': 'Address for workers' };
@@ -41,7 +44,18 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await workbench.command('Rollout: Add Target…');
     await workbench.picks.filter({ hasText: bench.site.cluster.context }).first().waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-contexts');
-    await workbench.pick(new RegExp(bench.site.cluster.context));
+    // The same cluster, by a context that only another file has.
+    const kube = new KubeConfig();
+    kube.loadFromFile(bench.site.kubeconfig);
+    const context = kube.getContextObject(bench.site.cluster.context);
+    assert.ok(context !== null);
+    kube.addContext({ ...context, name: CONTEXT });
+    const file = path.join(folder, 'another.kubeconfig');
+    writeFileSync(file, kube.exportConfig());
+    assert.equal(await workbench.picks.filter({ hasText: CONTEXT }).count(), 0);
+    await workbench.pick('Another Kubeconfig…');
+    await answerFile(workbench, /[\\/]/, file);
+    await workbench.picks.filter({ hasText: CONTEXT }).first().click({ timeout: PATIENCE_MS });
     for (const [step, text] of [['2/3', bench.namespace], ['3/3', NAME]] as const) {
       await workbench.inputTitle.filter({ hasText: step }).waitFor();
       await workbench.answer(text);
@@ -61,7 +75,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await story.picture('cluster-missing');
   });
 
-  story.step('gets a server by a command, with options of its own', async () => {
+  story.step('is told what there is where an install is cancelled in mid-way', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Install on Target…');
     await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
@@ -78,23 +92,28 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     }
     await story.picture('cluster-options');
     await workbench.pick('Install with These');
-    await workbench.toast(/is installed on kit/).waitFor({ timeout: 2 * PATIENCE_MS });
-    await workbench.toastButton(/is installed on kit/, 'Use This Target');
-    assert.match(story.code.server.hostLogs(), /kit: created +Deployment rollout-studio/, 'each object has its line in the log');
+    // Its pod is still to come.
+    await until(() => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()), PATIENCE_MS, 'each object’s line in the log');
+    await workbench.toastButton(/Installing on kit/, 'Cancel');
+    await workbench.toast(/Installing on kit was cancelled. What was done so far stays; doing it again goes on from there/).waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-cancelled');
+    assert.ok((await bench.cluster.get('Deployment', 'rollout-studio')) !== undefined, 'what was done stays');
+    assert.equal(await workbench.toast(/rollout server (is installed on|of) kit/).count(), 0);
+  });
+
+  story.step('gets its server by doing it again: with the options it has, and what is there already stays as it is', async () => {
+    const { workbench } = story.code;
+    await workbench.clearToasts();
+    await workbench.command('Rollout: Install on Target…');
+    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.pick('Upgrade');
+    await workbench.toast(/The rollout server of kit is up to date/).waitFor({ timeout: 2 * PATIENCE_MS });
+    await workbench.toastButton(/The rollout server of kit is up to date/, 'Use This Target');
+    assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);
     await workbench.treeItem(/^Server, ok, rollout-studio/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(/^Target local, this machine/).waitFor();
     await story.picture('cluster-used');
-  });
-
-  story.step('is brought to this version where there is a server, and what is up to date stays as it is', async () => {
-    const { workbench } = story.code;
-    await workbench.command('Rollout: Install on Target…');
-    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
-    await workbench.pick('Upgrade');
-    await workbench.toast(/The rollout server of kit is of this version/).waitFor({ timeout: 2 * PATIENCE_MS });
-    assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);
-    await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('runs a batch, whose grid fills', async () => {
@@ -103,7 +122,9 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await workbench.pick(/desk\.batch\.yaml/);
     await workbench.picks.filter({ hasText: `All ${TASKS}` }).first().click({ timeout: PATIENCE_MS });
     await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
-    await workbench.picks.filter({ hasText: /in use/ }).first().click({ timeout: PATIENCE_MS });
+    await workbench.picks.filter({ hasText: /in use/ }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-launch', { width: 1010, height: 328 });
+    await workbench.picks.filter({ hasText: /in use/ }).first().click();
     await story.batch.shown();
     const { api } = await bench.connection();
     batch = await until(async () => (await api.batches()).batches[0]?.batch, PATIENCE_MS, 'the batch in the cluster');
@@ -134,13 +155,17 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     const { workbench } = story.code;
     const { api } = await bench.connection();
     const rows = await attemptsOf(api, batch);
-    let found: RolloutRow | undefined;
     const told = (await bench.workspace.events(batch)).findLast((event) => event.kind === 'infra' && event.data.pod === victim);
     assert.ok(told !== undefined);
+    // Of those that began in the pod and went on in another, the one that had done most.
+    let found: RolloutRow | undefined;
+    let most = -1;
     for (const row of rows) {
       const events = await bench.workspace.events(row.rollout);
-      const leases = events.flatMap((event) => (event.kind === 'rollout.lease' ? [event.data.worker] : []));
-      if (leases.length === 2 && leases[0] === victim && (events.at(-1)?.at ?? 0) > told.at) found ??= row;
+      const [first, second, ...more] = events.flatMap((event) => (event.kind === 'rollout.lease' ? [event] : []));
+      if (first?.data.worker !== victim || second === undefined || more.length > 0 || (events.at(-1)?.at ?? 0) <= told.at) continue;
+      const done = events.filter(({ kind, seq }) => kind === 'tool.end' && seq < second.seq).length;
+      if (done > most) [found, most] = [row, done];
     }
     assert.ok(found !== undefined, 'an attempt that began in the pod went on in another');
     await workbench.command('Rollout: Open Trajectory…');

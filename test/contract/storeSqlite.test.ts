@@ -120,6 +120,38 @@ describe('SQLite store', () => {
     await assert.rejects(store.seal(spec.id), (error) => StudioError.is(error, 'storage'));
   });
 
+  it('takes what is urgent first, and the others in their turn', async () => {
+    const place = path.join(folder, 'urgent');
+    await (await openStore(place)).close();
+    const file = path.join(place, 'store.db');
+    const sql = new SqliteSql(openDatabase(file, { readOnly: false }), openDatabase(file, { readOnly: true }), place, `${file}-wal`);
+    const order: string[] = [];
+    const write = (what: string, urgent?: 'urgent'): Promise<void> => sql.write(async (tx) => {
+      order.push(what);
+      await tx.run('UPDATE meta SET value = value');
+      if (what === 'first') void write('again', 'urgent').then(() => undefined);
+    }, urgent);
+    await Promise.all([write('plain'), write('other'), write('first', 'urgent'), write('second', 'urgent')]);
+    await sql.close();
+    assert.deepEqual(order, ['first', 'second', 'plain', 'other', 'again']);
+  });
+
+  it('tells nobody of what the disk may not have, and writes no more', async () => {
+    const place = path.join(folder, 'unsynced');
+    await (await openStore(place)).close();
+    const file = path.join(place, 'store.db');
+    const sql = new SqliteSql(openDatabase(file, { readOnly: false }), openDatabase(file, { readOnly: true }), place, path.join(place, 'no-such-log'));
+    const store = new SqlStore(sql, new RowBlobs(sql), { name: place, leaseMs: 30_000, packDelayMs: 60_000 });
+    const told: string[] = [];
+    store.watch((ids) => told.push(...ids));
+    for (const name of ['first', 'second']) {
+      await assert.rejects(store.createBatch({ ...newBatch(), name }), (error) => StudioError.is(error, 'storage') && /failed/.test(error.message) && /start the server again/.test(error.mend ?? ''));
+    }
+    assert.deepEqual(told, []);
+    assert.deepEqual((await store.batches({ limit: 10 })).batches.map(({ name }) => name), ['first']);
+    await store.close();
+  });
+
   it('commits what waits before it closes', async () => {
     const place = path.join(folder, 'closing');
     const store = await openStore(place);

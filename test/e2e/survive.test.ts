@@ -1,6 +1,12 @@
-/** What may go wrong in mid-batch: the window is reloaded, the server is killed, the user stops it. */
+/** What may happen in mid-batch: the window is reloaded, the server is killed, the user stops it, or works with another server. */
 import assert from 'node:assert/strict';
-import { describe } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, describe } from 'node:test';
+import { newId } from '../../src/common/ids.ts';
+import { selfSigned } from '../support/certificate.ts';
+import { tlsProxy, type TlsProxy } from '../support/tlsProxy.ts';
+import { answerFile } from './support/fileDialog.ts';
 import { until } from './support/poll.ts';
 import { apiOf, attemptsOf, sampleFolder, SAMPLE_ATTEMPTS, SAMPLE_TASKS } from './support/sample.ts';
 import { Story } from './support/story.ts';
@@ -12,7 +18,9 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
   // About 400 calls of the model, four at a time: time enough for all that happens here.
   const folder = sampleFolder('latency_ms=500&slots=4');
   let batch = '';
+  let proxy: TlsProxy | undefined;
   const story = new Story('survive', folder);
+  after(() => proxy?.[Symbol.asyncDispose]());
 
   /** Launches the sample's batch from the palette: by three answers, or as the last time. */
   async function launch(how: 'anew' | 'as last time'): Promise<string> {
@@ -96,6 +104,58 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
       return now.state === 'ended' ? now : undefined;
     }, PATIENCE_MS, 'the stop');
     assert.ok(row.counts.cancelled > 0, JSON.stringify(row.counts));
+    assert.deepEqual(story.code.consoleErrors(), []);
+  });
+
+  story.step('a server by its address is added once its certificate and its token were tried', async () => {
+    const { workbench, server } = story.code;
+    const running = server.rolloutServer;
+    assert.ok(running !== undefined);
+    const certificate = selfSigned({ host: '127.0.0.1' });
+    const authority = path.join(folder, 'authority.pem');
+    writeFileSync(authority, certificate.cert);
+    proxy = await tlsProxy(() => running.port, certificate);
+    await workbench.command('Rollout: Add Target…');
+    await workbench.picks.filter({ hasText: 'Server by Address…' }).first().click({ timeout: PATIENCE_MS });
+    const step = (number: string) => workbench.inputTitle.filter({ hasText: number }).waitFor({ timeout: PATIENCE_MS });
+    await step('2/4');
+    await workbench.answer('http://rollouts.example.org');
+    await workbench.page.getByText(/would send the token in the clear. Use https/).first().waitFor();
+    await workbench.answer(proxy.url);
+    await workbench.picks.filter({ hasText: 'Choose a CA File…' }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('address-authority');
+    await workbench.pick('Choose a CA File…');
+    await answerFile(workbench, /[\\/]/, authority);
+    await step('3/4');
+    await workbench.answer('nonsense');
+    await workbench.page.getByText(/does not take the token/).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('address-token');
+    await workbench.answer(running.token);
+    await step('4/4');
+    await workbench.answer('lab');
+    await workbench.toast(/its rollout server answers/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.toastButton(/its rollout server answers/, 'Use This Target');
+  });
+
+  story.step('a page stays with the server it was opened on, and says so', async () => {
+    const { workbench } = story.code;
+    await workbench.statusBar('lab').waitFor({ timeout: PATIENCE_MS });
+    const said = story.batch.frame.getByText('This page is of the target local; the window works with lab.', { exact: true });
+    await said.waitFor({ timeout: PATIENCE_MS });
+    await story.picture('page-elsewhere');
+    const second = (await (await apiOf(story.code.server.store)).batches()).batches[0]?.batch ?? '';
+    const before = await settled();
+    await (await apiOf(story.code.server.store)).commandBatch(second, { command: newId('c'), verb: 'retry', args: {} });
+    await until(async () => (await settled()) !== before, PATIENCE_MS, 'what becomes of the batch while the window works elsewhere');
+    await story.batch.button('Stop').click();
+    await story.batch.frame.getByText(/Choose “Use local” first/).first().waitFor({ timeout: PATIENCE_MS });
+
+    await workbench.statusBar('lab').click();
+    await workbench.picks.filter({ hasText: 'in use' }).filter({ hasText: 'lab' }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('select-target');
+    await workbench.pick('local');
+    await said.waitFor({ state: 'hidden', timeout: PATIENCE_MS });
+    await workbench.statusBar('local').waitFor();
     assert.deepEqual(story.code.consoleErrors(), []);
   });
 });

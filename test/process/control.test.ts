@@ -60,6 +60,35 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.deepEqual(ofKind(await workspace.events(batch), 'control').map((event) => event.data.verb), ['pause', 'pause', 'resume']);
   });
 
+  it('gives its workers back while it is paused, and goes on with others as if nothing had been', async () => {
+    demo.shut('released');
+    const batch = await workspace.launch('released', { ...slow(20, 'released'), tasks: [{ id: 'a', question: adding(4), answer: '42' }, { id: 'b', question: adding(4), answer: '42' }], batch: { attempts: 2 } });
+    const started = await workspace.untilRows(batch, (rows) => rows.filter((row) => row.state === 'running').length === 4);
+    assert.match(await done('pause', batch, '--release-pods'), new RegExp(`Paused batch ${batch}\\. Its workers end once the 4 attempts that run are held`));
+    demo.open('released');
+    const queued = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'queued'));
+    assert.deepEqual([(await batchRow(batch)).state, (await batchRow(batch)).released], ['paused', true]);
+    await done('pause', batch); // a plain one takes nothing back
+    assert.equal((await batchRow(batch)).released, true);
+    await done('resume', batch);
+    const rows = await workspace.ended(batch);
+    assert.deepEqual(rows.map((row) => [row.progress.passed, row.try]), [[true, 1], [true, 1], [true, 1], [true, 1]]);
+    assert.equal(started.some(({ worker }) => rows.some((row) => row.worker === worker)), false, 'other workers went on');
+    for (const { rollout } of queued) {
+      const events = await workspace.events(rollout);
+      assert.deepEqual(ofKind(events, 'rollout.lease').map((event) => event.data.how), ['fresh', 'resumed']);
+      assert.equal(new Set(ofKind(events, 'model.end').map((event) => event.data.status)).size, 1, 'no call was made twice');
+    }
+    assert.match((await workspace.run('pause', `${batch}/a/1`, '--release-pods')).stderr, /released for a whole batch/);
+  });
+
+  it('is refused where this machine does not have what its tools say they need', async () => {
+    const file = workspace.batch('needy', { ...slow(20, 'needy'), agent: { tools: [{ builtin: ['calculator'], needs: ['node', 'no-such-program'] }] }, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }] });
+    const { code, stderr } = await workspace.run('run', file);
+    assert.equal(code, 2);
+    assert.match(stderr, /needy\S*\.agent\.yaml:\d+:\d+: the tool calculator needs no-such-program, which is not on the PATH of this machine/);
+  });
+
   it('is cancelled, and what nothing settled is run again by retry', async () => {
     const batch = await workspace.launch('cancelled', { ...slow(150, 'cancelled'), tasks: [{ id: 'quick', question: 'answer 42', answer: '42' }, { id: 'long', question: adding(12), answer: '42' }], batch: { attempts: 2, concurrency: 3 } });
     await workspace.untilRows(batch, (rows) => rows.filter((row) => row.task === 'quick' && row.state === 'ended').length === 2 && rows.some((row) => row.task === 'long' && row.progress.steps > 0));

@@ -106,6 +106,20 @@ describe('the local executor', () => {
     assert.deepEqual(readdirSync(work()), []);
   });
 
+  test('keeps no worker for a batch that is paused with its workers released, once nothing of it runs', async () => {
+    start('stay');
+    executor.wants(record(5), plainSubmission());
+    const [config] = await configs(1);
+    executor.wants({ ...record(4, 1), paused: true, released: true }, plainSubmission());
+    assert.deepEqual(ended, []);
+    const seen = someEnded();
+    executor.wants({ ...record(5), paused: true, released: true }, plainSubmission());
+    await seen;
+    assert.deepEqual(ended, [{ worker: config!['worker'] as string, why: 'It exited with code 0.', infra: false }]);
+    executor.wants(record(5), plainSubmission());
+    await configs(1);
+  });
+
   test('ends the session of a worker whose process is gone, whoever started it', async () => {
     const gone = spawn(process.execPath, ['-e', '']);
     await once(gone, 'exit');

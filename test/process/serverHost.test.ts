@@ -1,10 +1,11 @@
 /** What a server does for its executor, with the server in this process. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { ClusterHost, ExecutorHost } from '../../src/executor/executor.ts';
+import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
 import { Api } from '../../src/protocol/api.ts';
@@ -15,6 +16,8 @@ import { openStore } from '../../src/store/open.ts';
 import { FakeWorker, opening } from '../support/fakeWorker.ts';
 import { plainSubmission, tasks } from '../support/rolloutServer.ts';
 
+const NO_NEEDS = { check: () => undefined, secrets: () => Promise.resolve(undefined) };
+
 test('a worker’s end frees its rollouts at once; a try that loses worker after worker is given up', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
   const wanted: number[] = [];
@@ -24,7 +27,7 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
     origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
     executor: (given) => {
       host = given;
-      return { wants: (record) => wanted.push(record.row.counts.queued), gone: () => wanted.push(-1), close: () => Promise.resolve() };
+      return { ...NO_NEEDS, wants: (record) => wanted.push(record.row.counts.queued), gone: () => wanted.push(-1), close: () => Promise.resolve() };
     },
   });
   try {
@@ -65,16 +68,68 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
   }
 });
 
+test('values of environment variables that came to a server before are had from where the workers have them; what nothing meets is refused', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
+  const kept: { values?: Record<string, string>; asked: string[] } = { asked: [] };
+  const start = async (life: number) => startServer({
+    store: await openStore(path.join(folder, 'store')), secretsFolder: path.join(folder, `secrets-${life}`), listen: { host: '127.0.0.1', port: 0 },
+    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
+    executor: () => ({
+      wants: () => undefined, gone: () => undefined, close: () => Promise.resolve(),
+      check: ({ name }) => {
+        if (name === 'needy') throw new StudioError('config', 'a.agent.yaml:1:1: no python here');
+      },
+      secrets: (batch) => {
+        kept.asked.push(batch);
+        return Promise.resolve(kept.values);
+      },
+    }),
+  });
+  let server = await start(1);
+  const api = new Api(fetchTransport(() => ({ url: `http://127.0.0.1:${server.port}`, token: server.token })));
+  const plain = plainSubmission();
+  const put = async (submission: typeof plain): Promise<string> => {
+    const sha = submissionSha(submission);
+    await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
+    return sha;
+  };
+  const endpoints = async (): Promise<string[]> => (await api.server()).endpoints.map(({ endpoint }) => endpoint);
+  const until = async (endpoint: string): Promise<void> => {
+    while (!(await endpoints()).includes(endpoint)) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  try {
+    await assert.rejects(api.createBatch({ batch: newId('b'), submission: await put({ ...plain, name: 'needy' }), open: false, tasks: tasks(1) }), { code: 'config', message: /^a\.agent\.yaml:1:1: no python here/ });
+    const named = { ...plain, agent: { ...plain.agent, model: { ...plain.agent.model, endpoints: ['${env:MODEL_URL}/v1'] } }, env: { names: ['MODEL_URL'], shown: ['MODEL_URL'] } };
+    const batch = newId('b');
+    await api.createBatch({ batch, submission: await put(named), open: false, tasks: tasks(1), secrets: { MODEL_URL: 'http://127.0.0.1:9' } });
+    await until('http://127.0.0.1:9/v1');
+    assert.deepEqual(kept.asked, []);
+    await server.stop();
+    server = await start(2);
+    await until('${env:MODEL_URL}/v1'); // where they are not yet there, it goes on without
+    kept.values = { MODEL_URL: 'http://127.0.0.1:9' };
+    await server.stop();
+    server = await start(3);
+    await until('http://127.0.0.1:9/v1');
+    assert.ok(kept.asked.every((one) => one === batch));
+    await api.commandBatch(batch, { command: newId('c'), verb: 'cancel' });
+    while ((await api.batch(batch)).state !== 'ended' || existsSync(path.join(folder, 'secrets-3', `${batch}.json`))) await new Promise((resolve) => setTimeout(resolve, 20));
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test('an executor elsewhere tells and gives up in the batch’s name; its workers get their programs by the hash alone', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
   let host: ClusterHost | undefined;
   const programs = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
   const server = await startServer({
-    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 }, advertise: 'http://server.example:80', programs,
+    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 }, advertise: ['http://server.example:80'], programs,
     origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
     executor: (given) => {
       host = given;
-      return { wants: () => undefined, gone: () => undefined, close: () => Promise.resolve() };
+      return { ...NO_NEEDS, wants: () => undefined, gone: () => undefined, close: () => Promise.resolve() };
     },
   });
   try {

@@ -171,7 +171,7 @@ test('a server that ends is not ready at once, leases no more, and gives clients
   const server = await startServer({
     store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 },
     origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
-    executor: () => ({ wants: () => undefined, gone: () => undefined, close: () => executorEnds.promise }),
+    executor: () => ({ check: () => undefined, secrets: () => Promise.resolve(undefined), wants: () => undefined, gone: () => undefined, close: () => executorEnds.promise }),
   });
   try {
     const url = `http://127.0.0.1:${server.port}`;

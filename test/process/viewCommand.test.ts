@@ -214,6 +214,24 @@ describe('one file', () => {
     assert.deepEqual(await whole.api.getBlob(sha), new Uint8Array(await real.getBlob(sha)));
   });
 
+  it('holds two batches side by side, and the attempts at a task of both', async () => {
+    const later = await workspace.launch('second', { endpoint: 'demo:', tasks: [{ id: 'hostile', question: 'answer yes', answer: 'yes' }] });
+    await workspace.ended(later);
+    const both = await saved(batch, later);
+    assert.deepEqual(both.place, { page: 'batches', batch, with: later });
+    const real = await workspace.api();
+    for (const id of [batch, later]) {
+      assert.deepEqual(await both.api.batch(id), await real.batch(id));
+      assert.deepEqual(await Array.fromAsync(both.api.allRollouts(id)), await Array.fromAsync(real.allRollouts(id)));
+    }
+    assert.match(both.html, /<title>first and second – Rollout Studio<\/title>/);
+    assert.equal(both.trajectories, 0);
+    const task = await saved(`${batch}/hostile`, later, '--compare');
+    assert.deepEqual([task.place, task.trajectories], [{ page: 'compare', batch, task: 'hostile', with: later }, 3]);
+    assert.deepEqual(read((await workspace.json<Printed>('view', batch, later)).url).place, { page: 'batches', batch, with: later });
+    for (const words of [[batch, batch], [`${batch}/hostile/1`, later]]) assert.equal((await workspace.run('view', ...words, '--json')).code, 2, words.join(' '));
+  });
+
   it('is not written where it cannot be', async () => {
     const ran = await workspace.run('view', batch, '--save', path.join('no such folder', 'x.html'));
     assert.equal(ran.code === 0, false);

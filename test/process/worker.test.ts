@@ -5,8 +5,11 @@ import { test } from 'node:test';
 import { startDemoServer } from '../../src/model/demo/demoServer.ts';
 import { alive, gone } from '../support/cli.ts';
 import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
-import { blobOf, TestStore } from '../support/rolloutServer.ts';
+import { blobOf, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { shiftedClock } from '../support/shiftedClock.ts';
 import { TestWorker } from '../support/workerProcess.ts';
+
+const HOUR_MS = 3_600_000;
 
 test('runs a batch to its end and leaves', async () => {
   await using store = new TestStore();
@@ -107,6 +110,31 @@ test('goes on when the server was killed and started again at another port', asy
     assertWhole(events);
     assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'the lease stood');
   }
+  const told = await infraOf(again, batch, 1);
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? '', /^The server was away and was started anew, or another one took over; 1 worker found it again: back after .*, and \d rollouts? in their hands went on\.$/);
+});
+
+test('events have the server’s time, whatever the clock of the worker’s machine says', async () => {
+  await using store = new TestStore();
+  const server = await store.start();
+  const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=20'), [], { open: true });
+  const began = Date.now();
+  const slots = { slots: 2 };
+  await using ahead = await TestWorker.start(store, server, batch, { ...slots, worker: 'ahead' }, { NODE_OPTIONS: shiftedClock(HOUR_MS) });
+  await using behind = await TestWorker.start(store, server, batch, { ...slots, worker: 'behind' }, { NODE_OPTIONS: shiftedClock(-HOUR_MS) });
+  const told = (await infraOf(server, batch, 2)).sort();
+  assert.deepEqual(told.map((text) => /^The clock of worker (\w+) is (?:1 h 0 min|59 min \d+ s) (ahead|behind)/.exec(text)?.slice(1)), [['ahead', 'ahead'], ['behind', 'behind']], told.join('\n'));
+  await server.api.appendTasks(batch, 0, [adding('a', 2), adding('b', 2)]);
+  await server.api.commandBatch(batch, { command: `seal-${batch}`, verb: 'seal' });
+  assert.deepEqual(await Promise.all([ahead.exited, behind.exited]), [0, 0], ahead.stderr + behind.stderr);
+  const { rollouts } = await server.api.rollouts(batch);
+  assert.equal(new Set(rollouts.map(({ worker }) => worker)).size, 2, 'both had some');
+  for (const row of rollouts) {
+    const times = [began, ...(await eventsOf(server, row.rollout)).map(({ at }) => at), Date.now()];
+    assert.deepEqual(times, [...times].sort((a, b) => a - b));
+  }
+  assert.equal((await infraOf(server, batch, 2)).length, 2, 'it is told once of each');
 });
 
 test('starts nothing new while the server is silent, and goes on when it answers again', { skip: process.platform === 'win32' }, async () => {
@@ -182,4 +210,13 @@ async function readWhenThere(file: string): Promise<number> {
     return !Number.isNaN(pid);
   });
   return pid;
+}
+
+/** What a batch's stream tells of its infrastructure, once it is so much. */
+async function infraOf(server: TestServer, batch: string, least: number): Promise<string[]> {
+  for (;;) {
+    const told = (await server.api.events(batch)).events.flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
+    if (told.length >= least) return told;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }

@@ -11,6 +11,10 @@ export interface CuttingProxy {
   cutAt(text: string, when: 'before' | 'after'): Promise<void>;
   /** Cuts every connection there is. */
   cutAll(): void;
+  /** While it is away, nothing gets through: what there is is cut, and what comes anew too. */
+  setAway(on: boolean): void;
+  /** New connections go to this port from now on. */
+  leadTo(port: number): void;
   close(): Promise<void>;
 }
 
@@ -18,8 +22,14 @@ export interface CuttingProxy {
 export async function cuttingProxy(port: number): Promise<CuttingProxy> {
   let cut: { text: string; when: 'before' | 'after'; done: () => void } | undefined;
   const sockets = new Set<net.Socket>();
+  let away = false;
+  let target = port;
   const server = net.createServer((client) => {
-    const upstream = net.connect(port, '127.0.0.1');
+    if (away) {
+      client.destroy();
+      return;
+    }
+    const upstream = net.connect(target, '127.0.0.1');
     let deaf = false;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -56,8 +66,15 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
     cutAt: (text, when) => new Promise((done) => {
       cut = { text, when, done };
     }),
+    setAway(on) {
+      away = on;
+      if (on) for (const socket of sockets) socket.destroy();
+    },
     cutAll() {
       for (const socket of sockets) socket.destroy();
+    },
+    leadTo(other) {
+      target = other;
     },
     async close() {
       for (const socket of sockets) socket.destroy();

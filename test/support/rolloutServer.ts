@@ -29,11 +29,10 @@ export class TestStore {
   }
 
   /** Starts a server of a PostgreSQL store, as on a machine of its own: what it keeps in the user's data folder is its own. */
-  async startOn(url: string, args: readonly string[] = []): Promise<TestServer> {
+  async startOn(url: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
     const home = path.join(this.folder, String(this.#servers.length));
     mkdirSync(home);
-    const env = { XDG_DATA_HOME: home, LOCALAPPDATA: home, HOME: home };
-    return this.#started(new TestServer(url, home, ['--executor', 'none', ...args], env));
+    return this.#started(new TestServer(url, home, ['--executor', 'none', ...args], { ...env, XDG_DATA_HOME: home, LOCALAPPDATA: home, HOME: home }));
   }
 
   async #started(server: TestServer): Promise<TestServer> {

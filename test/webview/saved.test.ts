@@ -8,13 +8,17 @@ import { Bench } from '../support/cli.ts';
 import { trial } from '../support/tauTrial.ts';
 import { launchBrowser } from './support/browser.ts';
 
-const ATTEMPTS = [7, 14, 21].map((days, number) => trial('renew', number, number > 0 ? 1 : 0, [
-  { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' }, { name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` },
+/** Attempts that renew for so many days; the first so many fail. */
+const attempts = (days: readonly number[], failed: number) => days.map((each, number) => trial('renew', number, number >= failed ? 1 : 0, [
+  { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' }, { name: 'renew_loan', arguments: { loan_id: 17, days: each }, result: `{"days": ${each}}` },
 ]));
+const ATTEMPTS = attempts([7, 14, 21], 1);
+const LATER = attempts([14, 21], 0);
 
 describe('a comparison that was saved', { timeout: 180_000 }, () => {
   let browser: Browser;
   let page: Page;
+  let batches: Page;
   const asked: string[] = [];
   const troubles: string[] = [];
 
@@ -24,21 +28,31 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
       writeFileSync(bench.path('attempts.json'), JSON.stringify(ATTEMPTS));
       const { batch } = await bench.json<{ batch: string }>(['import', bench.path('attempts.json')]);
       const { file } = await bench.json<{ file: string }>(['view', `${batch}/renew`, '--compare', '--save', bench.path('saved.html')]);
+      writeFileSync(bench.path('later.json'), JSON.stringify(LATER));
+      const { batch: later } = await bench.json<{ batch: string }>(['import', bench.path('later.json')]);
+      const { file: both } = await bench.json<{ file: string }>(['view', batch, later, '--with-trajectories', '--save', bench.path('both.html')]);
       browser = await launchBrowser();
-      page = await browser.newPage({ viewport: { width: 1200, height: 800 } });
-      page.setDefaultTimeout(60_000);
-      page.on('request', (request) => asked.push(new URL(request.url()).protocol));
-      page.on('pageerror', (error) => troubles.push(error.message));
-      page.on('console', (message) => {
-        if (message.type() === 'error') troubles.push(message.text());
-      });
-      await page.goto(pathToFileURL(file).href);
+      page = await opened(file);
       await page.locator('.compare-head').first().waitFor();
+      batches = await opened(both);
+      await batches.getByRole('listbox').first().waitFor();
     } finally {
       await bench.close(); // what is shown from here on is in the file
     }
   }, { timeout: 180_000 });
   after(() => browser.close());
+
+  async function opened(file: string): Promise<Page> {
+    const tab = await browser.newPage({ viewport: { width: 1200, height: 800 } });
+    tab.setDefaultTimeout(60_000);
+    tab.on('request', (request) => asked.push(new URL(request.url()).protocol));
+    tab.on('pageerror', (error) => troubles.push(error.message));
+    tab.on('console', (message) => {
+      if (message.type() === 'error') troubles.push(message.text());
+    });
+    await tab.goto(pathToFileURL(file).href);
+    return tab;
+  }
 
   const steps = (target: Page) => target.getByRole('listbox', { name: 'Steps side by side' });
 
@@ -57,6 +71,17 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
     await page.locator('.head-attempt').filter({ hasText: 'attempt 1' }).waitFor();
     await page.keyboard.press('c');
     await steps(page).waitFor();
+  });
+
+  it('of two batches shows which tasks went over, and of each the attempts of both', async () => {
+    await batches.getByText('1 of 1 tasks that both have').waitFor();
+    await batches.getByRole('listbox').getByRole('option').filter({ hasText: 'renew' }).waitFor();
+    await batches.keyboard.press('x');
+    await batches.getByRole('heading', { name: 'later → attempts' }).waitFor();
+    await batches.keyboard.press('x');
+    await batches.keyboard.press('Enter');
+    await steps(batches).getByRole('option').filter({ hasText: 'renew_loan' }).waitFor();
+    assert.equal(await batches.locator('.compare-head').count(), ATTEMPTS.length + LATER.length);
   });
 
   it('asks nobody for anything, and has nothing to say to the console', () => {

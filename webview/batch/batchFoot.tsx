@@ -1,7 +1,11 @@
 /** The last line: whether the page is live, where the work is done, and the keys that matter. */
 import type { ComponentChildren } from 'preact';
-import { count } from '../format.ts';
+import { useMemo } from 'preact/hooks';
+import { groupLine, InfraGroups, type InfraGroup } from '../../src/trace/infraGroups.ts';
+import { clock, count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
+
+const MOST_NEWS = 12;
 
 export function BatchFoot({ view, lost, page, onKeys }: { readonly view: BatchView; readonly lost: boolean; readonly page: number; readonly onKeys: () => void }) {
   const { row, server, ended, loading } = view.data;
@@ -11,6 +15,7 @@ export function BatchFoot({ view, lost, page, onKeys }: { readonly view: BatchVi
     <footer class="batch-foot">
       <span class={`batch-live ${state === 'live' ? 'on' : ''}`}><i aria-hidden="true" />{state}</span>
       {page > 640 && !ended && alive.length > 0 && <span>{count(alive.length)} {alive.length === 1 ? 'worker' : 'workers'} · {count(alive.reduce((sum, { slots }) => sum + slots, 0))} slots</span>}
+      {page > 640 && <InfraNews view={view} />}
       <span class="batch-grow" />
       {page > 640 && (
         <>
@@ -23,6 +28,19 @@ export function BatchFoot({ view, lost, page, onKeys }: { readonly view: BatchVi
       <button type="button" onClick={onKeys}><kbd>?</kbd> keys</button>
     </footer>
   );
+}
+
+/** What happened last around the workers; all of it on hovering. */
+function InfraNews({ view: { data, attempts } }: { readonly view: BatchView }) {
+  const groups = useMemo(() => {
+    const made = new InfraGroups();
+    for (const event of data.events) if (event.kind === 'infra') made.add(event);
+    return made.all;
+  }, [data.events.length]);
+  const last = groups.at(-1);
+  if (last === undefined) return null;
+  const line = (group: InfraGroup): string => groupLine(group, group.all, data.definition?.podEach === true ? attempts : undefined);
+  return <span class="batch-infra" title={groups.slice(-MOST_NEWS).map((group) => `${clock(group.at)} ${line(group)}`).join('\n')}>{line(last)}</span>;
 }
 
 function Key({ keys, children }: { readonly keys: readonly string[]; readonly children: ComponentChildren }) {

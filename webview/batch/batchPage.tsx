@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
+import { Elsewhere } from '../components/notices/serverNotices.tsx';
 import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { usePageWidth } from '../components/pageWidth.ts';
 import { BatchData } from '../data/batchData.ts';
@@ -60,6 +61,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
     <main class="batch-page" aria-label={data.row === undefined ? 'Batch' : `Batch ${data.row.name}`} aria-busy={data.loading === 'loading'}>
       <BatchHead view={view} actions={actions} page={page} onCompare={() => setChoosing(true)} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
+      <Elsewhere host={host} />
       <Panels view={view} page={page} />
       <FilterBar view={view} page={page} pane={wide ? pane : undefined} onPane={togglePane} inputRef={input} />
       <div class="batch-body">

@@ -29,7 +29,7 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload 
         {other !== undefined && batch !== undefined && can.has('open') && <ActionLink label="both batches" title="Which tasks went over" onClick={() => act({ do: 'open', place: { page: 'batches', batch: batch.batch, with: other.batch } })} />}
         <Button kind="icon" icon="refresh" label="Read again" onClick={onReload} />
         {can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />}
-        {can.has('save') && other === undefined && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
+        {can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
       </div>
     </header>
   );

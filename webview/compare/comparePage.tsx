@@ -5,8 +5,9 @@ import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts
 import { Banner } from '../components/notices/banner.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
 import { say } from '../components/notices/notice.tsx';
+import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
-import { useChanges, useValue } from '../data/observe.ts';
+import { useChanges } from '../data/observe.ts';
 import type { Host } from '../host/host.ts';
 import { CompareData } from './compareData.ts';
 import { CompareHead } from './compareHead.tsx';
@@ -26,7 +27,6 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
   useEffect(() => host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts at ${task}`), [host, batch, task, other]);
-  const server = useValue(host.server);
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
     const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
@@ -36,7 +36,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   };
   return (
     <main class="compare-page">
-      {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
+      <ServerNotices host={host} />
       <CompareHead place={place} batch={data.batch} other={data.other} attempts={data.compared?.attempts ?? []} can={can} act={act} onReload={reload} />
       {data.compared !== undefined && data.open > 0 && <Banner kind="info" text={`${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. What comes from here on is shown once it is read again.`} actions={[{ label: 'Read again', onClick: reload }]} />}
       <Content key={reading} data={data} place={place} act={act} onReload={reload} />

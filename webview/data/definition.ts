@@ -8,6 +8,7 @@ const submission = z.object({
   agent: z.object({ name: z.string(), file: z.string(), model: z.object({ name: z.string() }) }),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
   stop: z.object({ passes_per_task: z.number().optional(), tokens: z.number().optional() }).optional(),
+  pods: z.object({ isolation: z.string().optional() }).optional(),
 });
 
 export interface Definition {
@@ -19,6 +20,8 @@ export interface Definition {
   readonly passesPerTask: number | undefined;
   /** Tokens after which the batch stops. */
   readonly tokenLimit: number | undefined;
+  /** Each attempt has a pod of its own. */
+  readonly podEach: boolean;
 }
 
 /** undefined where there is no submission to read. */
@@ -32,11 +35,12 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
   }
   const parsed = submission.safeParse(raw);
   if (!parsed.success) return undefined;
-  const { agent, git, stop } = parsed.data;
+  const { agent, git, stop, pods } = parsed.data;
   return {
     agent: agent.name, agentFile: agent.file, model: agent.model.name,
     revision: git === undefined ? sha.slice(0, 4) : `${git.commit.slice(0, 4)}${git.dirty ? '+' : ''}`,
     passesPerTask: stop?.passes_per_task,
     tokenLimit: stop?.tokens,
+    podEach: pods?.isolation === 'pod',
   };
 }

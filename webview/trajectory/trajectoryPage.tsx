@@ -6,6 +6,7 @@ import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
 import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
+import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { Splitter } from '../components/splitter.tsx';
 import { useChanges, useValue } from '../data/observe.ts';
@@ -85,7 +86,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
   const detail = <div class="detail-part">{boxOpen && <BreakpointBox session={session} />}{draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}<NoteBox session={session} open={note} onClose={() => setNote(false)} /><Detail view={session} /></div>;
   return (
     <main class="trajectory-page" ref={measure}>
-      {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
+      <ServerNotices host={host} />
       {server.state === 'ok' && data.lost && <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />}
       {data.loading === 'failed' && <Banner kind="error" text={data.problem ?? ''} />}
       <TrajectoryHead session={session} can={can} onAttempt={attempt} onSearch={page.search} onKeys={page.keys} onBookmark={bookmark} onNote={page.note} copyMenu={copyMenu} />

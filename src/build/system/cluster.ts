@@ -3,7 +3,7 @@
  * and then taken down again at the end.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { kitFolder, missingKit } from './kits.ts';
@@ -26,7 +26,7 @@ export function startCluster(env: NodeJS.ProcessEnv = process.env): SuiteCluster
     return existsSync(usual) ? { kubeconfig: usual, kit: undefined, stop: () => undefined } : (missingKit('cluster') ?? 'it needs a Kubernetes cluster.');
   }
   const script = (name: string): { readonly ok: boolean; readonly said: string } => {
-    const done = spawnSync(path.join(kit, name), [], { encoding: 'utf8', env: { ...env, ROLLOUT_K8S_NODE: process.execPath } });
+    const done = spawnSync(path.join(kit, name), [], { encoding: 'utf8', env: { ...env, ROLLOUT_K8S_NODE: process.execPath, ROLLOUT_K8S_NODES: nodesOf(env, ofKit) } });
     return { ok: done.status === 0, said: `${done.stdout}${done.stderr}`.trim() };
   };
   const { ok, said } = script('up');
@@ -39,4 +39,11 @@ export function startCluster(env: NodeJS.ProcessEnv = process.env): SuiteCluster
       if (!found) script('down');
     },
   };
+}
+
+/** One node can be drained and lost while another goes on. A cluster that stands is left as it is. */
+function nodesOf(env: NodeJS.ProcessEnv, kubeconfig: string): string {
+  const settings = path.join(path.dirname(kubeconfig), 'run', 'settings');
+  const standing = existsSync(settings) ? /\bnodes=(\d)/.exec(readFileSync(settings, 'utf8'))?.[1] : undefined;
+  return standing ?? env['ROLLOUT_K8S_NODES'] ?? '2';
 }

@@ -1,19 +1,24 @@
 /** cancel, pause, resume, retry: commands to a batch or a rollout. */
 import { control, controlText, type ControlVerb } from '../../client/commands/control.ts';
 import { parseReference } from '../../client/reference.ts';
-import { oneWord, textOption, type Command } from '../command.ts';
+import { oneWord, textOption, type Command, type Option } from '../command.ts';
+
+const OPTIONS: Readonly<Partial<Record<ControlVerb, Readonly<Record<string, Option>>>>> = {
+  cancel: { reason: { type: 'string', value: 'TEXT', text: 'why; told in the record' } },
+  pause: { 'release-pods': { type: 'boolean', text: 'keep no pods meanwhile (on this machine: no worker processes); they end once nothing runs, and resume starts them again' } },
+};
 
 function controlCommand(verb: ControlVerb, usage: string, text: string): Command {
   const command: Command = {
     name: verb,
     usage,
     text,
-    options: verb === 'cancel' ? { reason: { type: 'string', value: 'TEXT', text: 'why; told in the record' } } : {},
+    options: OPTIONS[verb] ?? {},
     async run(context, given) {
       const word = oneWord(command, given);
       parseReference(word); // a wrong one is told before a server is started
       const { api } = await context.connect();
-      const done = await control(api, word, verb, { reason: textOption(given, 'reason'), by: 'rollout' }, context.signal);
+      const done = await control(api, word, verb, { reason: textOption(given, 'reason'), release: given.options['release-pods'] === true, by: 'rollout' }, context.signal);
       if (context.json) context.printJson(done.reply);
       else context.print(controlText(verb, done));
       return 0;

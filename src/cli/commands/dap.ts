@@ -23,7 +23,7 @@ export const dap: Command = {
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
       launch: async ({ file, task, attempt, store }, signal) => {
         const { connection } = await linkTo(context, store, signal);
-        const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: attempt, ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
+        const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: attempt, ...(context.target === undefined ? {} : { target: context.target }), ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
         checkTarget(file, target, context.target);
         return launchHeld(connection.api, built, attempt, 'debugger', signal);
       },

@@ -52,7 +52,7 @@ export const run: Command = {
     const connecting = context.connect(target);
     connecting.catch(() => undefined); // told below, unless the files are wrong
     const { built, warnings } = await readBatch(file, context.cwd, context.env, {
-      ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(seed === undefined ? {} : { seed }),
+      target, ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(seed === undefined ? {} : { seed }),
       ...(concurrency === undefined ? {} : { concurrency }), ...(tasks.length === 0 ? {} : { tasks }),
     });
     for (const warning of warnings) context.tell(formatProblem(warning, context.cwd));

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { certificatesOf } from '../../client/targets/addressTokens.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { serverUrl, targetPlace, type Target } from '../../client/targets/target.ts';
 import { table } from '../../client/text/table.ts';
@@ -19,6 +20,7 @@ export const target: Command = {
     url: { type: 'string', value: 'URL', text: 'add: a server at an address, instead of one in a cluster' },
     'token-env': { type: 'string', value: 'NAME', text: 'add --url: the environment variable that holds its token' },
     'read-token-env': { type: 'string', value: 'NAME', text: 'add --url: the one that holds its token that may only read' },
+    ca: { type: 'string', value: 'FILE', text: 'add --url: certificates (PEM) of an authority of its own' },
   },
   async run(context, given) {
     const [verb, name, ...more] = given.words;
@@ -56,14 +58,16 @@ async function add(context: Context, given: Given, name: string): Promise<Outcom
 
 /** undefined: the contexts were listed, for none was chosen. */
 async function wantedTarget(context: Context, given: Given, name: string): Promise<Target | undefined> {
-  const [url, tokenEnv, readTokenEnv] = [textOption(given, 'url'), textOption(given, 'token-env'), textOption(given, 'read-token-env')];
+  const [url, tokenEnv, readTokenEnv, ca] = [textOption(given, 'url'), textOption(given, 'token-env'), textOption(given, 'read-token-env'), textOption(given, 'ca')];
   const [wanted, named, namespace] = [textOption(given, 'context'), textOption(given, 'kubeconfig'), textOption(given, 'namespace')];
   if (url !== undefined) {
     if (wanted !== undefined || named !== undefined || namespace !== undefined) throw new StudioError('usage', '--url is for a server at an address; --context, --kubeconfig and --namespace are for one in a cluster.');
     if (tokenEnv === undefined) throw new StudioError('usage', '--url needs --token-env: the environment variable that holds the server’s token.', { mend: 'The token itself is never kept in targets.json.' });
-    return { url: serverUrl(url), token_env: tokenEnv, ...(readTokenEnv === undefined ? {} : { read_token_env: readTokenEnv }) };
+    const certificates = ca === undefined ? undefined : path.resolve(context.cwd, ca);
+    await certificatesOf({ ca: certificates });
+    return { url: serverUrl(url), token_env: tokenEnv, ...(readTokenEnv === undefined ? {} : { read_token_env: readTokenEnv }), ...(certificates === undefined ? {} : { ca: certificates }) };
   }
-  if (tokenEnv !== undefined || readTokenEnv !== undefined) throw new StudioError('usage', '--token-env and --read-token-env go with --url.');
+  if (tokenEnv !== undefined || readTokenEnv !== undefined || ca !== undefined) throw new StudioError('usage', '--token-env, --read-token-env and --ca go with --url.');
   const kubeconfig = named === undefined ? oneKubeconfig(context.env) : path.resolve(context.cwd, named);
   const { kubeContexts } = await import('../../kubernetes/access/contexts.ts');
   const contexts = await kubeContexts(kubeconfig);

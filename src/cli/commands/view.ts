@@ -6,7 +6,7 @@ import { importOnce } from '../../client/importOnce.ts';
 import { gatherOffline } from '../../client/offline/offlineData.ts';
 import { offlinePage } from '../../client/offline/offlinePage.ts';
 import { openExternal } from '../../client/openExternal.ts';
-import { comparePlaceOf, isReference, placeOf } from '../../client/reference.ts';
+import { comparePlaceOf, isReference, placeOf, resolveBatch } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -18,24 +18,25 @@ import type { Context } from '../context.ts';
 
 export const view: Command = {
   name: 'view',
-  usage: '[BATCH | ROLLOUT[:STEP|@SEQ] | BATCH/TASK/ATTEMPT | FILE] | BATCH/TASK --compare',
-  text: 'Prints an address that shows a batch, a trajectory, a recording or the attempts at a task in a browser, and serves it until Ctrl-C.',
+  usage: '[BATCH | ROLLOUT[:STEP|@SEQ] | BATCH/TASK/ATTEMPT | FILE] | BATCH BATCH | BATCH/TASK [BATCH] --compare',
+  text: 'Prints an address that shows a batch, two side by side (the earlier first), a trajectory, a recording or the attempts at a task in a browser, and serves it until Ctrl-C.',
   options: {
-    compare: { type: 'boolean', text: 'all attempts at the task, side by side' },
+    compare: { type: 'boolean', text: 'all attempts at the task, side by side; of a second batch, too' },
     edit: { type: 'boolean', text: 'the address may be used to change things, not only to read' },
     open: { type: 'boolean', text: 'open it in the browser of this machine' },
     save: { type: 'string', value: 'FILE.html', text: 'write it as one file that needs no server, instead' },
-    'with-trajectories': { type: 'boolean', text: 'with --save of a batch: its trajectories too, as many as fit' },
+    'with-trajectories': { type: 'boolean', text: 'with --save of batches: their trajectories too, as many as fit' },
   },
   async run(context, given) {
-    const [word, ...more] = given.words;
+    const [word, other, ...more] = given.words;
     if (more.length > 0) throw new StudioError('usage', `usage: rollout view ${view.usage}`);
     const file = textOption(given, 'save');
     const trajectories = flag(given, 'with-trajectories');
     if (file !== undefined && (flag(given, 'edit') || flag(given, 'open'))) throw new StudioError('usage', '--save writes a file; --edit and --open are for an address.');
     if (file === undefined && trajectories) throw new StudioError('usage', '--with-trajectories is for --save.');
     const connection = await context.connect();
-    const place = flag(given, 'compare') ? await comparePlaceOf(connection.api, word ?? '', context.signal) : await placeOfWord(context, connection.api, word);
+    const alone = flag(given, 'compare') ? await comparePlaceOf(connection.api, word ?? '', context.signal) : await placeOfWord(context, connection.api, word);
+    const place = other === undefined ? alone : beside(alone, await resolveBatch(connection.api, other, context.signal));
     if (file !== undefined) return save(context, connection.api, { place, trajectories, file });
     return serve(context, connection, place, { edit: flag(given, 'edit'), open: flag(given, 'open') });
   },
@@ -54,6 +55,13 @@ async function placeOfWord(context: Context, api: Api, word = 'last'): Promise<P
   for (const { place, why } of imported?.skipped ?? []) context.tell(`left out ${place}: ${why}`);
   context.tell(imported === undefined ? `${word} is imported already: batch ${batch}` : `${word}: batch ${batch}, ${imported.tasks.length} tasks, ${imported.rollouts} rollouts`);
   return { page: 'batch', batch };
+}
+
+/** Another batch beside what the first word means. */
+function beside(place: PagePlace, other: string): PagePlace {
+  if (place.page !== 'batch' && place.page !== 'compare') throw new StudioError('usage', 'Only a batch has another beside it.', { mend: `Give ${view.usage}.` });
+  if (place.batch === other) throw new StudioError('usage', 'This is one batch twice: there is nothing to compare.');
+  return place.page === 'batch' ? { page: 'batches', batch: place.batch, with: other } : { ...place, with: other };
 }
 
 async function serve(context: Context, connection: Connection, place: PagePlace, how: { edit: boolean; open: boolean }): Promise<Outcome> {
@@ -84,6 +92,7 @@ async function serve(context: Context, connection: Connection, place: PagePlace,
 /** The end of a page's stream: what comes from there on is little, and the page reads the rest itself. Throws `not_found`: a reference may be well-formed and name nothing. */
 async function headOf(api: Api, place: PagePlace, signal: AbortSignal): Promise<{ stream: string; after: number; afterRev?: number }> {
   if (place.page === 'trajectory') return { stream: place.rollout, after: (await api.rollout(place.rollout, signal)).row.last };
+  if ('with' in place && place.with !== undefined) await api.batch(place.with, signal);
   const { batch, last, rev } = await api.batch(place.batch, signal);
   return { stream: batch, after: last, afterRev: rev };
 }
@@ -107,7 +116,7 @@ async function save(context: Context, api: Api, { place, trajectories, file }: {
 }
 
 function titleOf(place: PagePlace, data: { batches: readonly { batch: string; name: string }[]; rollouts: Readonly<Record<string, readonly { rollout: string; task: string; attempt: number }[]>> }): string {
-  const name = data.batches[0]?.name ?? '';
+  const name = data.batches.map((batch) => batch.name).join(' and ');
   if (place.page === 'batch' || place.page === 'batches') return `${name} – Rollout Studio`;
   if (place.page === 'compare') return `attempts at ${place.task}, ${name} – Rollout Studio`;
   const row = Object.values(data.rollouts).flat().find(({ rollout }) => rollout === place.rollout);

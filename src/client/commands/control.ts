@@ -16,17 +16,27 @@ export interface Controlled {
   readonly id: string;
 }
 
-/** Tells the batch or rollout that `text` refers to what to do. `by`: who says so; told in the record. */
-export async function control(api: Api, text: string, verb: ControlVerb, options: { readonly reason?: string | undefined; readonly by: string }, signal: AbortSignal): Promise<Controlled> {
+export interface ControlOptions {
+  /** Of `cancel`. */
+  readonly reason?: string | undefined;
+  /** Of `pause`: the batch keeps no workers (pods) meanwhile. */
+  readonly release?: boolean;
+  /** Who says so; told in the record. */
+  readonly by: string;
+}
+
+/** Tells the batch or rollout that `text` refers to what to do. */
+export async function control(api: Api, text: string, verb: ControlVerb, options: ControlOptions, signal: AbortSignal): Promise<Controlled> {
   const reference = parseReference(text);
-  const { reason, by } = options;
-  const args = { command: newId('c'), by, ...(reason === undefined ? {} : { args: { reason } }) };
+  const { reason, release = false, by } = options;
+  const args = { command: newId('c'), by, ...(reason === undefined ? {} : { args: { reason } }), ...(release ? { args: { release } } : {}) };
   if (reference.kind === 'batch') {
     const id = await batchId(api, reference.batch, signal);
     return { kind: 'batch', id, reply: await api.commandBatch(id, { ...args, verb }, signal) };
   }
   const rolloutVerb = FOR_ROLLOUT[verb];
   if (rolloutVerb === undefined) throw new StudioError('usage', `${verb} takes a batch, not one rollout.`, { mend: `rollout ${verb} BATCH` });
+  if (release) throw new StudioError('usage', 'Pods are released for a whole batch: they work for all its rollouts.', { mend: 'rollout pause BATCH --release-pods' });
   const id = await resolveRollout(api, reference, signal);
   return { kind: 'rollout', id, reply: await api.commandRollout(id, { ...args, verb: rolloutVerb }, signal) };
 }

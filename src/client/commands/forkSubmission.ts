@@ -3,6 +3,7 @@ import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import { canonicalJson } from '../../common/json.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { DEFAULTS } from '../../config/defaults.ts';
 import { envNamesIn } from '../../config/env.ts';
 import { loadAgent } from '../../config/load.ts';
 import { textsOf } from '../../config/source/strings.ts';
@@ -71,7 +72,7 @@ function recorded(before: Submission | undefined): Made {
 }
 
 async function fromFile(file: string, task: TaskRecord, { cwd, env }: ForkPlace): Promise<Made> {
-  const { built } = await readBatch(path.resolve(cwd, file), cwd, env);
+  const { built } = await readBatch(path.resolve(cwd, file), cwd, env, { target: DEFAULTS.target }); // the server of its parent knows what its workers have
   return { submission: built.submission, secrets: built.secrets, blobs: built.modules, notes: await taskNotes(built.tasks, task) };
 }
 

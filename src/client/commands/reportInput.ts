@@ -1,5 +1,5 @@
 /** What the statistics of a batch are made of, as a server tells it. */
-import { submission } from '../../config/submission.ts';
+import { submission, type Submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
@@ -10,7 +10,7 @@ export async function reportInput(api: Api, batch: BatchRow, ks: readonly number
   const [all, levels, passesPerTask] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     levelsOf(api, batch.batch, signal),
-    batch.imported ? undefined : passesPerTaskOf(api, batch.submission, signal),
+    batch.imported ? undefined : readSubmission(api, batch.submission, signal).then(({ stop }) => stop.passes_per_task),
   ]);
   return {
     batch: batch.batch, rows: all, levels, ks, tasks: batch.tasks,
@@ -31,7 +31,7 @@ async function levelsOf(api: Api, batch: string, signal: AbortSignal): Promise<M
   return levels;
 }
 
-async function passesPerTaskOf(api: Api, sha: string, signal: AbortSignal): Promise<number | undefined> {
-  const bytes = await api.getBlob(sha, signal);
-  return submission.parse(JSON.parse(new TextDecoder().decode(bytes))).stop.passes_per_task;
+/** What a batch was submitted with. */
+export async function readSubmission(api: Api, sha: string, signal: AbortSignal): Promise<Submission> {
+  return submission.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal))));
 }

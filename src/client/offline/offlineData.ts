@@ -1,4 +1,4 @@
-/** Gathers from a server what a page saved as a file shows: a batch, one trajectory with the other tries of its task, or all attempts at a task. */
+/** Gathers from a server what a page saved as a file shows: a batch, two of them, one trajectory with the other tries of its task, or all attempts at a task. */
 import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -10,7 +10,7 @@ import type { RolloutRow } from '../../trace/summary.ts';
 
 export interface GatherOptions {
   readonly place: PagePlace;
-  /** Of a batch: its trajectories too, as many as fit. */
+  /** Of batches: their trajectories too, as many as fit. */
   readonly trajectories: boolean;
   /** Characters of JSON that the trajectories with their values may come to. */
   readonly limit?: number;
@@ -34,85 +34,113 @@ const BASE64_CHARS_PER_BYTE = 4 / 3;
 
 /** Throws `not_found` when there is no such batch or rollout. */
 export async function gatherOffline(api: Api, { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions): Promise<Gathered> {
-  if (place.page === 'batches' || (place.page === 'compare' && place.with !== undefined)) throw new StudioError('unsupported', 'Two batches side by side are not saved as a file.', { mend: 'Save each of them, or use rollout compare --json.' });
-  if (place.page === 'compare') return gatherCompare(api, place, limit, signal);
-  return place.page === 'batch' ? gatherBatch(api, place, trajectories, limit, signal) : gatherTrajectory(api, place, limit, signal);
+  const gathering: Gathering = { api, room: new Room(api, limit, signal), limit, signal };
+  switch (place.page) {
+    case 'trajectory': return gatherTrajectory(place, gathering);
+    case 'compare': return gatherCompare(place, gathering);
+    case 'batches': return gatherBatches(place, [place.batch, place.with], trajectories, gathering);
+    case 'batch': return gatherBatches(place, [place.batch], trajectories, gathering);
+  }
 }
 
-async function gatherTrajectory(api: Api, place: PagePlace & { page: 'trajectory' }, limit: number, signal: AbortSignal): Promise<Gathered> {
+interface Gathering {
+  readonly api: Api;
+  readonly room: Room;
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/** What is in the file of one batch. */
+interface Part {
+  readonly batch: BatchRow;
+  readonly rows: RolloutRow[];
+  readonly lineage: OfflineData['lineages'][string];
+  readonly tasks: OfflineData['tasks'][string];
+}
+
+async function gatherTrajectory(place: PagePlace & { page: 'trajectory' }, gathering: Gathering): Promise<Gathered> {
+  const { api, room, limit, signal } = gathering;
   const info = await api.rollout(place.rollout, signal);
   const batch = await api.batch(info.row.batch, signal);
   const rows = await Array.fromAsync(api.allRollouts(batch.batch, { task: info.row.task, all: 1 }, signal));
-  const room = new Room(api, limit, signal);
-  const streams = { [batch.batch]: await eventsOf(api, batch.batch, signal), ...(await room.stream(place.rollout)) };
-  if (streams[place.rollout] === undefined) {
+  const stream = await room.stream(place.rollout);
+  if (stream === undefined) {
     throw new StudioError('too_large', `The trajectory is larger than ${megabytes(limit)}, which is more than a page in a browser holds.`, { mend: 'Look at it with rollout view, or export it with rollout show --json.' });
   }
-  await room.values(submissionOf(batch));
-  return {
-    data: await dataOf(api, { place, batch, rows, lineage: info.lineage, tasks: [info.task], streams, blobs: room.blobs }, signal),
-    trajectories: 1, leftOut: 0, valuesLeftOut: room.valuesLeftOut,
-  };
+  return gathered(place, [{ batch, rows, lineage: info.lineage, tasks: [info.task] }], stream, { trajectories: 1, leftOut: 0 }, gathering);
 }
 
 /** All attempts or none: a comparison of some would say something else. */
-async function gatherCompare(api: Api, place: PagePlace & { page: 'compare' }, limit: number, signal: AbortSignal): Promise<Gathered> {
-  const batch = await api.batch(place.batch, signal);
-  const rows = await Array.fromAsync(api.allRollouts(batch.batch, { task: place.task, all: 1 }, signal));
-  const [first] = rows;
-  if (first === undefined) throw new StudioError('not_found', `Batch ${batch.batch} has no attempt at a task “${place.task}”.`);
-  const { lineage, task } = await api.rollout(first.rollout, signal);
-  const room = new Room(api, limit, signal);
-  let streams: Record<string, TraceEvent[]> = { [batch.batch]: await eventsOf(api, batch.batch, signal) };
+async function gatherCompare(place: PagePlace & { page: 'compare' }, gathering: Gathering): Promise<Gathered> {
+  const { room, limit } = gathering;
+  const parts: Part[] = [];
+  for (const batch of [place.batch, ...(place.with === undefined ? [] : [place.with])]) parts.push(await attemptsAt(batch, place.task, gathering));
+  const rows = parts.flatMap((part) => part.rows);
+  const streams: Record<string, TraceEvent[]> = {};
   for (const { rollout } of rows) {
     const stream = await room.stream(rollout);
     if (stream === undefined) {
       throw new StudioError('too_large', `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is more than a page in a browser holds.`, { mend: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' });
     }
-    streams = Object.assign(streams, stream);
+    Object.assign(streams, stream);
   }
-  await room.values(submissionOf(batch));
-  return {
-    data: await dataOf(api, { place, batch, rows, lineage, tasks: [task], streams, blobs: room.blobs }, signal),
-    trajectories: rows.length, leftOut: 0, valuesLeftOut: room.valuesLeftOut,
-  };
+  return gathered(place, parts, streams, { trajectories: rows.length, leftOut: 0 }, gathering);
 }
 
-async function gatherBatch(api: Api, place: PagePlace & { page: 'batch' }, trajectories: boolean, limit: number, signal: AbortSignal): Promise<Gathered> {
-  const batch = await api.batch(place.batch, signal);
-  const rows = await Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal));
-  const tasks = await Array.fromAsync(allTasks(api, batch.batch, signal));
-  const first = rows[0];
-  const lineage = first === undefined ? [] : (await api.rollout(first.rollout, signal)).lineage; // one for all of a batch
-  const room = new Room(api, limit, signal);
-  let streams: Record<string, TraceEvent[]> = { [batch.batch]: await eventsOf(api, batch.batch, signal) };
-  await room.values(submissionOf(batch));
-  const started = rows.filter(({ last }) => last > 0);
+async function attemptsAt(id: string, name: string, { api, signal }: Gathering): Promise<Part> {
+  const batch = await api.batch(id, signal);
+  const rows = await Array.fromAsync(api.allRollouts(id, { task: name, all: 1 }, signal));
+  const [first] = rows;
+  if (first === undefined) throw new StudioError('not_found', `Batch ${id} has no attempt at a task “${name}”.`);
+  const { lineage, task } = await api.rollout(first.rollout, signal);
+  return { batch, rows, lineage, tasks: [task] };
+}
+
+async function gatherBatches(place: PagePlace, ids: readonly string[], trajectories: boolean, gathering: Gathering): Promise<Gathered> {
+  const { room } = gathering;
+  const parts: Part[] = [];
+  for (const id of ids) parts.push(await wholeBatch(id, gathering));
+  for (const { batch } of parts) await room.values(submissionOf(batch));
+  // Those of one task together: where not all fit, what is there can be compared.
+  const started = parts.flatMap(({ rows }) => rows.filter(({ last }) => last > 0)).sort((a, b) => a.task_index - b.task_index);
+  const streams: Record<string, TraceEvent[]> = {};
   let held = 0;
   if (trajectories) {
     for (const { rollout } of started) {
       const stream = await room.stream(rollout);
       if (stream === undefined) break;
-      streams = Object.assign(streams, stream);
+      Object.assign(streams, stream);
       held++;
     }
   }
-  return {
-    data: await dataOf(api, { place, batch, rows, lineage, tasks, streams, blobs: room.blobs }, signal),
-    trajectories: held, leftOut: trajectories ? started.length - held : 0, valuesLeftOut: room.valuesLeftOut,
-  };
+  return gathered(place, parts, streams, { trajectories: held, leftOut: trajectories ? started.length - held : 0 }, gathering);
 }
 
-async function dataOf(api: Api, found: { place: PagePlace; batch: BatchRow; rows: RolloutRow[]; lineage: OfflineData['lineages'][string]; tasks: OfflineData['tasks'][string]; streams: OfflineData['streams']; blobs: OfflineData['blobs'] }, signal: AbortSignal): Promise<OfflineData> {
-  const { place, batch, rows, lineage, tasks, streams, blobs } = found;
+async function wholeBatch(id: string, { api, signal }: Gathering): Promise<Part> {
+  const batch = await api.batch(id, signal);
+  const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
+  const tasks = await Array.fromAsync(allTasks(api, id, signal));
+  const [first] = rows;
+  const lineage = first === undefined ? [] : (await api.rollout(first.rollout, signal)).lineage; // one for all of a batch
+  return { batch, rows, lineage, tasks };
+}
+
+async function gathered(place: PagePlace, parts: readonly Part[], trajectories: OfflineData['streams'], counts: Pick<Gathered, 'trajectories' | 'leftOut'>, { api, room, signal }: Gathering): Promise<Gathered> {
   const { product, protocol } = await api.server(signal);
-  const id = batch.batch;
-  return {
+  const streams: OfflineData['streams'] = {};
+  for (const { batch } of parts) {
+    streams[batch.batch] = await eventsOf(api, batch.batch, signal);
+    await room.values(submissionOf(batch));
+  }
+  const byBatch = <T>(value: (part: Part) => T): Record<string, T> => Object.fromEntries(parts.map((part) => [part.batch.batch, value(part)]));
+  const data: OfflineData = {
     version: 1, saved_at: Date.now(), place,
     // Of the server only what it is: where its store lies and what runs there is nobody's business.
     server: { product, protocol, pid: 0, store: '', started_at: 0, queued: 0, running: 0, held: 0, workers: [], endpoints: [] },
-    batches: [batch], tasks: { [id]: tasks }, rollouts: { [id]: rows }, lineages: { [id]: lineage }, streams, blobs,
+    batches: parts.map(({ batch }) => batch), tasks: byBatch(({ tasks }) => tasks), rollouts: byBatch(({ rows }) => rows), lineages: byBatch(({ lineage }) => lineage),
+    streams: { ...streams, ...trajectories }, blobs: room.blobs,
   };
+  return { data, ...counts, valuesLeftOut: room.valuesLeftOut };
 }
 
 async function* allTasks(api: Api, batch: string, signal: AbortSignal): AsyncGenerator<OfflineData['tasks'][string][number]> {

@@ -4,8 +4,10 @@ import { StudioError } from '../../common/errors.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { openForward } from '../../kubernetes/access/portForward.ts';
 import { Api } from '../../protocol/api.ts';
-import { fetchTransport, type ServerAddress } from '../../protocol/transport.ts';
+import type { ServerAddress } from '../../protocol/transport.ts';
 import type { Connection } from '../connect.ts';
+import { nodeTransport } from '../nodeTransport.ts';
+import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
 import { findServerPod, serverTokens, type ClientTokens, type ServerPod } from './serverPod.ts';
 import { clusterRef, type ClusterTarget, type Target, type UrlTarget } from './target.ts';
@@ -35,19 +37,21 @@ export function connectTarget(name: string, target: Target, options: TargetOptio
 
 async function connectUrl(name: string, target: UrlTarget, { env, signal }: TargetOptions): Promise<TargetConnection> {
   const token = env[target.token_env] ?? '';
-  if (token === '') throw new StudioError('usage', `The target ${name} takes its token from ${target.token_env}, which is not set.`, { mend: `Set ${target.token_env} in the environment.` });
-  const address = { url: target.url, token };
+  if (token === '') throw noToken(name, target);
+  const ca = await certificatesOf(target);
+  const at = (given: string): ServerAddress => ({ url: target.url, token: given, ...(ca === undefined ? {} : { ca }) });
+  const address = at(token);
   const check = async (stop?: AbortSignal): Promise<void> => {
-    await askServer(address, `Ask whoever runs the server of the target ${name} to update it.`, stop);
+    await askServer(address, { update: `Ask whoever runs the server of the target ${name} to update it.`, token: newToken(name, target) }, stop);
   };
   await check(signal);
   return {
-    api: new Api(fetchTransport(() => address)),
+    api: new Api(nodeTransport(() => address)),
     address: () => address,
     readAddress: () => {
       const read = env[target.read_token_env ?? ''] ?? '';
-      if (read === '') throw new StudioError('usage', `The target ${name} has no token that may only read.`, { mend: `Name the variable that holds it: rollout target add ${name} --url ${target.url} --token-env ${target.token_env} --read-token-env NAME.` });
-      return { url: target.url, token: read };
+      if (read === '') throw noReadToken(name, target);
+      return at(read);
     },
     reconnect: check,
     close: () => undefined,
@@ -63,7 +67,7 @@ async function connectCluster(name: string, target: ClusterTarget, options: Targ
     throw error;
   }
   return {
-    api: new Api(fetchTransport(() => link.address('full'))),
+    api: new Api(nodeTransport(() => link.address('full'))),
     address: () => link.address('full'),
     readAddress: () => link.address('read'),
     reconnect: (signal) => link.reach(signal),
@@ -121,7 +125,10 @@ class ClusterLink {
       const forward = await openForward(cluster, (stop) => this.#podNow(cluster, stop), port, { signal });
       this.#forward = { forward, port };
     }
-    await askServer(this.address('full'), `Bring the server of the target to this version: rollout cluster upgrade --target ${this.#name}.`, signal);
+    await askServer(this.address('full'), {
+      update: `Bring the server of the target to this version: rollout cluster upgrade --target ${this.#name}.`,
+      token: 'The token may be an old one; a server that was installed anew takes its tokens within a minute.',
+    }, signal);
   }
 
   /** For one connection through the forward: that fails at once where no pod takes it, for clients try again by themselves. */

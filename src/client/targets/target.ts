@@ -21,6 +21,10 @@ const urlTarget = z.strictObject({
   token_env: z.string().min(1),
   /** The one that holds the token that may only read. */
   read_token_env: z.string().min(1).optional(),
+  /** A file of certificates (PEM) to trust, where the server's is of an authority of its own. */
+  ca: z.string().min(1).optional(),
+  /** Its tokens are in VS Code's secret storage, which gives them to what it starts. */
+  kept: z.literal('vscode').optional(),
 });
 export type UrlTarget = z.infer<typeof urlTarget>;
 

@@ -31,7 +31,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
   const { counts } = batch;
   const settled = counts.passed + counts.failed + counts.unscored;
   const parts = [
-    batch.name, batch.batch, batch.reason === undefined || batch.reason === 'done' ? batch.state : `${batch.state}: ${batch.reason}`, `${batch.tasks} tasks x ${batch.attempts}`,
+    batch.name, batch.batch, batch.released === true ? `${batch.state}, no pods kept` : batch.reason === undefined || batch.reason === 'done' ? batch.state : `${batch.state}: ${batch.reason}`, `${batch.tasks} tasks x ${batch.attempts}`,
     `${settled}/${batch.tasks * batch.attempts} settled`, `${counts.passed} passed`, `${batch.steps.toLocaleString('en-US')} steps`,
     `${amount(batch.input_tokens + batch.output_tokens)} tokens`, moment(batch.created_at), batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
   ];

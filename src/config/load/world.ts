@@ -13,6 +13,9 @@ export interface LoadedWorld {
 
 export interface WorldParts {
   readonly parsed: ParsedFile;
+  readonly name: string;
+  /** Programs that it starts. */
+  readonly needs: readonly string[];
   readonly userPrompt: PromptText | undefined;
   /** Absent when something is wrong with it. */
   readonly world: LoadedWorld | undefined;
@@ -42,7 +45,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   const { module } = value;
   const whole = complete !== undefined && module !== undefined && found !== undefined && (complete.user === undefined || userPrompt !== undefined);
   const world = whole ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) } : undefined;
-  return { parsed, userPrompt, world };
+  return { parsed, name: value.name ?? '', needs: value.needs ?? [], userPrompt, world };
 }
 
 function laterKind(value: unknown): string | undefined {

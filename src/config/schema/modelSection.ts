@@ -10,7 +10,7 @@ const perMillion = (example: number): z.ZodNumber => number({ min: 0, what: 'a p
 export const modelSection = z.strictObject({
   endpoint: z
     .union([endpoint, listOf(endpoint, 'a list of URLs', '[http://gpu-1:8000/v1]').min(1, expects('a list of at least one URL', '[http://gpu-1:8000/v1]'))], endpointExpected())
-    .describe('Any OpenAI-compatible `/v1` endpoint, e.g. of vLLM (its `/metrics` is asked at the root), or a list of replicas. `demo:` is the embedded offline model. `${env:NAME}` is put in where a batch is submitted.'),
+    .describe('Any OpenAI-compatible `/v1` endpoint, e.g. of vLLM (its `/metrics` is asked at the root), or a list of replicas; in a cluster a headless Service of its namespace, whose pods are found. `demo:` is the embedded offline model. `${env:NAME}` is put in where a batch is submitted.'),
   name: text('Qwen/Qwen3-32B').describe('The model, by the name the endpoint knows it under.'),
   api_key: text('${env:API_KEY}').optional().describe('What the endpoint asks for as a bearer token. Never the key itself: `${env:NAME}`.'),
   headers: z.record(z.string(), text('${env:TEAM_HEADER}')).default({}).describe('Further HTTP headers of every request. Secrets in them by `${env:NAME}`.'),

@@ -1,7 +1,7 @@
 /** `pods` of a batch file: how the pods look that run the batch, where its target is a cluster. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
-import { choice, expects, fault, group, listOf, text, whole } from './values.ts';
+import { choice, expects, fault, group, listOf, programs, text, whole } from './values.ts';
 
 const AMOUNT = /^\d+(\.\d+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$/;
 /** The container of the rollouts. */
@@ -60,6 +60,7 @@ function misplacedVariables(value: unknown, path: readonly (string | number)[] =
 
 export const podsSection = z.strictObject({
   image: text('node:24-slim', 'the name of an image').optional().describe('Container image of the workers: any that has Node.js 22.19 or newer as `node`. Absent: the one the server runs on.'),
+  provides: programs().optional().describe('Programs that the image has beyond Node.js, e.g. `[python, browser]`: what tools need is looked for among them.'),
   pull_policy: choice(['IfNotPresent', 'Always', 'Never']).optional().describe('When a node fetches the image. Absent: as the cluster does by itself.'),
   count: whole(1, 16).optional().describe(`How many pods work at once. Absent: as many as the batch has work for, at most ${DEFAULTS.pods.count}.`),
   isolation: choice(['shared', 'pod']).optional().describe('`shared`: a pod runs many rollouts. `pod`: each rollout has a pod of its own.'),

@@ -1,6 +1,6 @@
 /** An entry of `tools:`. */
 import { z } from 'zod';
-import { choice, expects, fault, flag, group, listOf, path, text } from './values.ts';
+import { choice, expects, fault, flag, group, listOf, path, programs, text } from './values.ts';
 
 export const BUILTINS = ['terminal', 'code', 'calculator', 'files'] as const;
 
@@ -33,6 +33,7 @@ export const toolEntry = group({
     .describe(`Tools of the product: ${BUILTINS.join(', ')}.`),
   name: text('search').optional().describe('With `mcp`: the name this server is shown under. Absent: taken from its command or URL.'),
   shared: flag.optional().describe('With `mcp`: one connection for all rollouts of a worker instead of one each. Only for servers that keep nothing between calls.'),
+  needs: programs().optional().describe('Programs that the tools start, beyond Node.js: `python`, `git`, `browser`. A batch is refused where nothing has them: on this machine the PATH, in pods `pods.image` with `pods.provides`. What the command of an MCP server shows need not be told.'),
   tools: listOf(text('read_file'), 'a list of tool names', '[read_file]').optional().describe('With `mcp`: only these of its tools. Absent: all.'),
 }, 'an entry with one of `module`, `mcp`, `builtin`', 'builtin: [calculator]')
   .superRefine((entry, context) => {
@@ -41,6 +42,9 @@ export const toolEntry = group({
       fault(context, 'an entry of `tools` needs one of `module`, `mcp`, `builtin`', 'Write for example `- module: tools/loans.ts`.', { code: 'missing' });
     } else if (kinds.length > 1) {
       fault(context, `an entry of \`tools\` is one thing, not ${kinds.map((kind) => `\`${kind}\``).join(' and ')} at once`, 'Give each its own `-`.', { code: 'conflict' });
+    }
+    if (entry.needs !== undefined && entry.mcp?.url !== undefined) {
+      fault(context, '`needs` means nothing beside `url`: that server runs elsewhere', 'Remove it.', { path: ['needs'], code: 'conflict' });
     }
     if (entry.mcp !== undefined) return;
     for (const key of ['name', 'shared', 'tools'] as const) {

@@ -55,6 +55,12 @@ export function group<const S extends z.ZodRawShape>(shape: S, what: string, exa
   return z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? expects(what, example).error : undefined) });
 }
 
+/** Programs by their names, e.g. `python`. */
+export function programs(): z.ZodArray<z.ZodString> {
+  const program = expects('the name of a program', 'python');
+  return listOf(z.string(program).regex(/^[A-Za-z0-9][\w.+-]*$/, program), 'a list of programs', '[python]');
+}
+
 /** Names of agents and worlds appear in instance paths and links: `desk/searcher#2`. */
 export const name = text('desk', 'a name').regex(/^[A-Za-z0-9][\w.-]*$/, expects('a name of letters, digits, `-`, `_` and `.`', 'desk'));
 

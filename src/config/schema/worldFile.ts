@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { version } from './agentFile.ts';
 import { modelSection } from './modelSection.ts';
-import { choice, listOf, name, number, path, text } from './values.ts';
+import { choice, listOf, name, number, path, programs, text } from './values.ts';
 
 export const WORLD_KINDS = ['module', 'code', 'simulated', 'recorded'] as const;
 
@@ -11,6 +11,7 @@ export const worldFile = z.strictObject({
   name: name.describe('Name of the world, as shown in trajectories.'),
   kind: choice(WORLD_KINDS).describe('What the world is made of. `module`: a TypeScript or JavaScript module. The other kinds are not yet available.'),
   module: path('library.ts').optional().describe('With `kind: module`: the module, which exports `open`.'),
+  needs: programs().optional().describe('Programs that the world starts, beyond Node.js, as `needs` of tools.'),
   user: z
     .strictObject({
       model: modelSection.describe('The model that plays the user.'),

@@ -16,6 +16,7 @@ export type ProblemCode =
   | 'env'
   | 'file' // a named file is absent or cannot be read
   | 'placeholder'
+  | 'unmet' // a tool needs what no pod has
   | 'dataset'
   | 'duplicate_id';
 

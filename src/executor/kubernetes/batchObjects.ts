@@ -9,7 +9,7 @@ import { readObject, type Job, type OwnerReference } from '../../kubernetes/acce
 import { batchName, LABEL, labels, NAMES, selector } from '../../kubernetes/names.ts';
 import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
-import { batchConfigMap, batchJob, batchSecret } from './jobManifest.ts';
+import { batchConfigMap, batchJob, batchSecret, NOTE } from './jobManifest.ts';
 import { batchOf, type Round } from './jobRounds.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
@@ -82,10 +82,10 @@ export class BatchObjects {
     const { cluster, host, programs, reconnectSeconds } = this.#options;
     const about = { batch, namespace: cluster.namespace, owner };
     const worker = {
-      server: host.url, token: host.token(batch), batch, slots, reconnect_seconds: reconnectSeconds, programs,
+      server: host.url, ...((host.others ?? []).length === 0 ? {} : { others: host.others }), token: host.token(batch), batch, slots, reconnect_seconds: reconnectSeconds, programs,
       ...(submission.pods?.isolation === 'pod' ? { rollouts: 1 } : {}),
     };
-    const secrets = await this.#secrets(batch, submission, signal);
+    const secrets = await this.#secretsFor(batch, submission, signal);
     await Promise.all([
       cluster.apply(batchConfigMap(about), { signal }),
       cluster.apply(batchSecret(about, worker, secrets, sidecarVariables(submission.pods ?? {})), { signal }),
@@ -110,6 +110,17 @@ export class BatchObjects {
     await this.#options.cluster.remove('Job', name, { uid, propagation: 'Background', signal });
   }
 
+  /** Takes the pods of a Job away, or lets it have them again. They are no failures of it. */
+  async setReleased({ name }: Round, released: boolean, signal: AbortSignal): Promise<Job> {
+    return this.#options.cluster.patch('Job', name, { metadata: { annotations: { [NOTE.released]: released ? 'true' : null } }, spec: { suspend: released } }, { signal });
+  }
+
+  /** Those that are in the batch's Secret. */
+  async secrets(batch: string, signal: AbortSignal): Promise<Record<string, string> | undefined> {
+    const there = (await this.#options.cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
+    return there === undefined ? undefined : values.parse(JSON.parse(Buffer.from(there, 'base64').toString('utf8')));
+  }
+
   /** Batches that have something here. */
   async batches(signal: AbortSignal): Promise<Set<string>> {
     const { cluster } = this.#options;
@@ -118,13 +129,11 @@ export class BatchObjects {
   }
 
   /** Those the client sent to this server, or those another server put into the Secret. */
-  async #secrets(batch: string, submission: Submission, signal: AbortSignal): Promise<Record<string, string>> {
-    const { cluster, host } = this.#options;
-    const file = await host.secrets(batch);
+  async #secretsFor(batch: string, submission: Submission, signal: AbortSignal): Promise<Record<string, string>> {
+    const file = await this.#options.host.secrets(batch);
     if (file !== undefined) return values.parse(JSON.parse(await readFile(file, 'utf8')));
     if (submission.env.names.length === 0) return {};
-    const there = (await cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
-    const found = there === undefined ? {} : values.parse(JSON.parse(Buffer.from(there, 'base64').toString('utf8')));
+    const found = (await this.secrets(batch, signal)) ?? {};
     const missing = submission.env.names.filter((name) => !Object.hasOwn(found, name));
     if (missing.length > 0) {
       throw new StudioError('unavailable', `The values of ${missing.join(', ')} are not at this server.`, { mend: 'They come with the submission, to the server it was sent to; submit the batch again if that server is gone for good.' });

@@ -50,6 +50,11 @@ export class BatchPods {
     this.#submission = submission;
   }
 
+  /** It is paused, and keeps no pods meanwhile. */
+  get released(): boolean {
+    return this.#record.released;
+  }
+
   get id(): string {
     return this.#record.row.batch;
   }
@@ -95,6 +100,7 @@ export class BatchPods {
     }
     const active = rounds.active(this.id);
     if (active !== undefined) await this.#lookAfter(active);
+    if (active !== undefined) await this.#letGo(active);
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;
     const next = nextRound({
       rounds: rounds.of(this.id), last: rounds.last(this.id), over: this.#options.over,
@@ -139,9 +145,32 @@ export class BatchPods {
     const { objects, signal } = this.#options;
     if (!this.#written) await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
     this.#written = true;
-    if (!active.suspended) return;
+    if (!active.suspended || active.released || this.#record.released) return;
     const { queue } = this.#submission.pods ?? {};
     await this.#tellOnce(`suspended ${active.name}`, 'suspended', queue === undefined ? `Job ${active.name} is suspended: no pod starts until it is let go.` : `Job ${active.name} waits until the queue ${queue} admits it.`);
+  }
+
+  /**
+   * A batch that is paused for long keeps no pods: once nothing of it runs, its Job is suspended, and workers that end
+   * give back what they hold. Where Kueue says when a Job runs it would be let go again at once: that one is
+   * removed, which gives its quota to others, and the next one waits in the queue anew.
+   */
+  async #letGo(active: Round): Promise<void> {
+    const { objects, rounds, signal } = this.#options;
+    const { released, row: { counts } } = this.#record;
+    const key = `released ${active.name}`;
+    if (!released) {
+      if (!active.released) return;
+      rounds.see(await objects.setReleased(active, false, signal));
+      this.#told.delete(key);
+      await this.#options.host.tell(this.id, { what: 'pods_back', text: `Job ${active.name} goes on: its pods are started again.` });
+      return;
+    }
+    const { queue } = this.#submission.pods ?? {};
+    if (counts.running > 0 || (active.suspended && queue === undefined)) return;
+    if (queue === undefined) rounds.see(await objects.setReleased(active, true, signal));
+    else await objects.removeJob(active, signal);
+    await this.#tellOnce(key, 'pods_released', `The batch is paused and keeps no pods: Job ${active.name} is ${queue === undefined ? 'suspended' : `removed, and the next one waits for the queue ${queue}`} until it is resumed. What its pods held goes on then, from where its record ends.`);
   }
 
   async #failed(error: unknown): Promise<number> {

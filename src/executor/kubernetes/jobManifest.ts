@@ -22,6 +22,8 @@ export const NOTE = {
   settled: 'rollout-studio/settled',
   /** How many Jobs before it settled none, one after another. */
   fruitless: 'rollout-studio/fruitless',
+  /** Suspended by us: its batch is paused, and keeps no pods meanwhile. */
+  released: 'rollout-studio/released',
 } as const;
 
 /** A user that is no user of the image: nothing in it belongs to it. */

@@ -9,6 +9,8 @@ export interface Round {
   readonly state: 'active' | 'complete' | 'failed';
   /** It waits to be let go, by Kueue or by hand. */
   readonly suspended: boolean;
+  /** It waits because its batch is paused and keeps no pods. */
+  readonly released: boolean;
   /** Of a failed one: the cluster's word for why, and its sentence. */
   readonly reason: string;
   readonly message: string;
@@ -27,10 +29,11 @@ export function readRound(job: Job): Round | undefined {
   const conditions = job.status?.conditions ?? [];
   const ended = conditions.find(({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'));
   const notes = job.metadata.annotations ?? {};
+  const suspended = ended === undefined && job.spec?.suspend === true;
   return {
     name: job.metadata.name, uid: job.metadata.uid, round: Number(round),
     state: ended === undefined ? 'active' : ended.type === 'Complete' ? 'complete' : 'failed',
-    suspended: ended === undefined && job.spec?.suspend === true,
+    suspended, released: suspended && notes[NOTE.released] === 'true',
     reason: ended?.reason ?? '', message: ended?.message ?? '',
     slots: Number(notes[NOTE.slots] ?? 1), settled: Number(notes[NOTE.settled] ?? 0), fruitless: Number(notes[NOTE.fruitless] ?? 0),
   };

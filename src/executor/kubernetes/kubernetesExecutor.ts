@@ -4,11 +4,14 @@
  */
 import { sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { meets, unmetText } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
 import { watchList, type WatchOptions } from '../../kubernetes/access/watch.ts';
 import type { BatchRecord } from '../../store/store.ts';
+import { durationText } from '../../trace/text/units.ts';
 import type { Executor } from '../executor.ts';
+import { requireNeeds } from '../needs.ts';
 import { BatchObjects, OF_BATCHES, type BatchObjectsOptions } from './batchObjects.ts';
 import { BatchPods } from './batchPods.ts';
 import type { PodEnd } from './podLife.ts';
@@ -24,7 +27,11 @@ const ELECT_EVERY_MS = 5_000;
 const AWAY_MS = 5_000;
 /** What failed is tried again, also a watch that ended for good: its right may be given back. */
 const AGAIN_MS = 15_000;
-const STUCK_EVERY_MS = 15_000;
+const STUCK_EVERY_MS = 5_000;
+/** Any answer will do. */
+const PROBE_EVERY_MS = 5_000;
+const PROBE_AGAIN_MS = 500;
+const PROBE_MS = 5_000;
 /** Pods of an ended batch end by themselves; those that have not started never would. */
 const LEAVE_MS = 10_000;
 
@@ -39,7 +46,7 @@ export class KubernetesExecutor implements Executor {
   readonly #end = new AbortController();
   /** What goes on, until it is done. */
   readonly #going = new Set<Promise<void>>();
-  readonly #outage = new Outage(AWAY_MS, (error) => this.#tellOfOutage(error));
+  readonly #outage = new Outage(AWAY_MS, (error, ms) => this.#tellOfOutage(error, ms));
   #role: 'makes' | 'watches' | 'unready' = 'unready';
 
   constructor(options: KubernetesExecutorOptions) {
@@ -47,10 +54,19 @@ export class KubernetesExecutor implements Executor {
     this.#objects = new BatchObjects(options);
     this.#pods = new PodWatch({
       isActive: (batch) => this.#batches.has(batch),
+      isReleased: (batch) => this.#batches.get(batch)?.released === true,
       tell: (batch, infra) => this.#go('telling of its pods', options.host.tell(batch, infra), batch),
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
     this.#go('looking after pods', this.#run());
+  }
+
+  check(submission: Submission): void {
+    requireNeeds(submission, ({ name, of }) => (meets(submission.pods, name) === 'no' ? unmetText(of, name) : undefined));
+  }
+
+  secrets(batch: string): Promise<Record<string, string> | undefined> {
+    return this.#objects.secrets(batch, this.#end.signal);
   }
 
   wants(record: BatchRecord, submission: Submission): void {
@@ -95,7 +111,7 @@ export class KubernetesExecutor implements Executor {
     }
     this.#play('unready');
     const stuck = setInterval(() => this.#pods.lookForStuck(), STUCK_EVERY_MS);
-    await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents()]);
+    await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents(), this.#probe()]);
     clearInterval(stuck);
   }
 
@@ -141,6 +157,25 @@ export class KubernetesExecutor implements Executor {
     return this.#watch('Pod', { onList: (pods) => this.#pods.onList(pods), onEvent: (type, pod) => this.#pods.onEvent(type, pod) });
   }
 
+  /** A watch that hears nothing cannot tell an API server that hangs from one with nothing to say. */
+  async #probe(): Promise<void> {
+    const { signal } = this.#end;
+    const over = (): boolean => signal.aborted; // asked anew after each wait
+    let pause = PROBE_EVERY_MS;
+    while (!over()) {
+      await sleep(pause, signal).catch(() => undefined);
+      if (over() || this.#batches.size === 0) continue;
+      try {
+        await this.#options.cluster.connection.request('GET', '/version', { signal, timeoutMs: PROBE_MS });
+        this.#outage.set(undefined);
+        pause = PROBE_EVERY_MS;
+      } catch (error) {
+        pause = PROBE_AGAIN_MS; // one that was late is soon followed by a better one
+        if (!over()) this.#outage.set(StudioError.is(error) ? error : new StudioError('unavailable', errorText(error)));
+      }
+    }
+  }
+
   #watchEvents(): Promise<void> {
     return this.#watch('Event', {
       // What was said before is known, or over.
@@ -181,9 +216,9 @@ export class KubernetesExecutor implements Executor {
     for (const id of found) if (!this.#batches.has(id) && (await this.#options.host.hasEnded(id))) this.#go('removing what it has in the cluster', this.#leave(id), id);
   }
 
-  #tellOfOutage(error: StudioError | undefined): void {
+  #tellOfOutage(error: StudioError | undefined, ms: number): void {
     const infra = error === undefined
-      ? { what: 'cluster_back', text: 'The cluster answers the server again.' }
+      ? { what: 'cluster_back', ms, text: `The cluster answers the server again, after ${durationText(ms)}.` }
       : { what: 'cluster_away', text: `The cluster does not answer the server; pods that run go on, and new ones have to wait. ${errorText(error)}` };
     for (const id of this.#batches.keys()) this.#go('telling of the cluster', this.#options.host.tell(id, infra), id);
   }

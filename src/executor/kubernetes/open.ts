@@ -1,8 +1,11 @@
 /** The executor of a server that runs in a cluster, with what its pods run. */
 import { DEFAULTS } from '../../config/defaults.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
+import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
 import { pack, type Archive } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
+import type { Log } from '../../server/log.ts';
+import type { ReplicaSource } from '../../server/pressure/replicas.ts';
 import type { ClusterHost, Executor } from '../executor.ts';
 import { KubernetesExecutor } from './kubernetesExecutor.ts';
 
@@ -12,6 +15,8 @@ const RECONNECT_SECONDS = 600;
 export interface OpenedKubernetes {
   readonly programs: Archive;
   readonly executor: (host: ClusterHost) => Executor;
+  /** Replicas of model servers in the namespace. */
+  readonly replicas: (log: Log) => ReplicaSource;
 }
 
 /** `environment`: as the installation writes it into the server's pod (`ROLLOUT_…`). Outside of a pod the cluster is that of the kubeconfig. */
@@ -23,6 +28,7 @@ export async function openKubernetes(environment: Readonly<Record<string, string
   ]);
   return {
     programs,
+    replicas: (log) => new SliceReplicas({ cluster, log }),
     executor: (host) => new KubernetesExecutor({
       host, cluster, programs: programs.sha, reconnectSeconds: RECONNECT_SECONDS,
       image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image, pullPolicy: environment['ROLLOUT_PULL_POLICY'],

@@ -90,7 +90,8 @@ export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
   const disrupted = pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
   if (disrupted !== undefined) {
     const what = { PreemptionByScheduler: 'pod_preempted', DeletionByTaintManager: 'node_lost', DeletionByPodGC: 'node_lost' }[disrupted.reason ?? ''] ?? 'pod_evicted';
-    return ended(what, `Pod ${name} was taken away${onNode(pod)} (${disrupted.reason ?? 'disrupted'}): ${disrupted.message ?? ''}`.replace(/: $/, '.'));
+    const how = disrupted.reason === 'EvictionByEvictionAPI' ? 'evicted, as when its node is drained,' : 'taken away';
+    return ended(what, `Pod ${name} was ${how}${onNode(pod)} (${disrupted.reason ?? 'disrupted'}): ${disrupted.message ?? ''}`.replace(/: $/, '.'));
   }
   if (reason === 'Evicted') return ended('pod_evicted', `Pod ${name} was evicted${onNode(pod)}: ${message ?? ''}`);
   if (gone || pod.metadata.deletionTimestamp !== undefined) return ended('pod_deleted', `Pod ${name} was deleted.`);
@@ -101,10 +102,29 @@ export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
 /** A pod that is to end, whose node does not say that it did. */
 export function stuckNews(pod: Pod): Told {
   const { name } = pod.metadata;
-  const node = pod.spec?.nodeName ?? 'of the pod';
+  const { key, of, infra } = lostNode(pod);
+  return { key, of, infra: { ...infra, ...at(pod), text: `Pod ${name} is to end, and its node ${pod.spec?.nodeName ?? ''} does not say that it did. ${GIVE_UP_NODE}` } };
+}
+
+/** What makes a Job fill the places of pods whose end nobody can confirm. */
+const GIVE_UP_NODE = 'Their places in the Job are filled once the node is back, or is given up: delete it (kubectl delete node), or taint it node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.';
+
+/** The cluster says it of each pod on a node, once that has been silent for its grace. */
+export function isSilence(event: KubeEvent): boolean {
+  return event.reason === 'NodeNotReady';
+}
+
+/** Its node says that it is well. */
+export function isReady(pod: Pod): boolean {
+  return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+}
+
+/** Told once for all pods of the batch there. */
+export function lostNode(pod: Pod): Told {
+  const node = pod.spec?.nodeName ?? '';
   return {
-    key: 'stuck', of: 'pod',
-    infra: { what: 'node_lost', ...at(pod), text: `Pod ${name} is to end, and its node ${node} does not say that it did. Another pod takes its place once the node is back, is deleted, or has the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.` },
+    key: `node ${node}`, of: 'batch',
+    infra: { what: 'node_lost', node, text: `Node ${node} does not answer any more. What ran in its pods goes on in other pods once its lease is over. ${GIVE_UP_NODE}` },
   };
 }
 

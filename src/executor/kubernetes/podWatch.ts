@@ -2,11 +2,13 @@
 import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import type { WatchEventType } from '../../kubernetes/access/watch.ts';
 import { batchOf } from './jobRounds.ts';
-import { jobEventNews, podEnd, podEventNews, podNews, stuckNews, type PodEnd, type Told } from './podLife.ts';
+import { isReady, isSilence, jobEventNews, lostNode, podEnd, podEventNews, podNews, stuckNews, type PodEnd, type Told } from './podLife.ts';
 
 export interface PodWatchOptions {
   /** The batch has not ended, as far as is known. */
   readonly isActive: (batch: string) => boolean;
+  /** It is paused and keeps no pods: that they are deleted is nothing bad. */
+  readonly isReleased: (batch: string) => boolean;
   readonly tell: (batch: string, infra: Told['infra']) => void;
   /** The pod is gone, or its worker is. Gives whether it had rollouts. */
   readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
@@ -19,10 +21,16 @@ interface Seen {
   ended: boolean;
   /** When it was first seen on its way out. */
   leavesAt: number | undefined;
+  /** When its node was said to be silent. */
+  silentAt: number | undefined;
+  /** It goes because its batch was to keep no pods. */
+  released: boolean;
 }
 
 /** A pod that is to end is gone within its grace, unless its node is. */
 const STUCK_MS = 45_000;
+/** After an outage of the API server all nodes count as silent, until the next they say. */
+const SILENT_MS = 5_000;
 
 export class PodWatch {
   readonly #options: PodWatchOptions;
@@ -58,6 +66,7 @@ export class PodWatch {
       if (of !== undefined) for (const told of jobEventNews(event)) this.#tell(of, undefined, told);
     } else if (kind === 'Pod') {
       const seen = this.#pods.get(uid);
+      if (seen !== undefined && isSilence(event)) seen.silentAt ??= performance.now();
       if (seen !== undefined && !seen.ended) for (const told of podEventNews(seen.pod, event)) this.#tell(seen.batch, seen, told);
     }
   }
@@ -65,6 +74,10 @@ export class PodWatch {
   /** Looks for pods whose nodes do not answer. */
   lookForStuck(now = performance.now()): void {
     for (const seen of this.#pods.values()) {
+      if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS) {
+        if (!isReady(seen.pod)) this.#tell(seen.batch, seen, lostNode(seen.pod));
+        seen.silentAt = undefined;
+      }
       if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS) this.#tell(seen.batch, seen, stuckNews(seen.pod));
     }
   }
@@ -85,10 +98,14 @@ export class PodWatch {
     const key = keyOf(pod);
     if (batch === undefined) return;
     let seen = this.#pods.get(key);
-    if (seen === undefined) this.#pods.set(key, (seen = { batch, pod, told: new Set(), ended: false, leavesAt: undefined }));
+    if (seen === undefined) this.#pods.set(key, (seen = { batch, pod, told: new Set(), ended: false, leavesAt: undefined, silentAt: undefined, released: false }));
     seen.pod = pod;
-    if (pod.metadata.deletionTimestamp !== undefined) seen.leavesAt ??= performance.now();
-    const end = podEnd(pod, gone);
+    if (seen.leavesAt === undefined && (gone || pod.metadata.deletionTimestamp !== undefined)) {
+      seen.leavesAt = performance.now();
+      seen.released = this.#options.isReleased(batch);
+    }
+    const found = podEnd(pod, gone);
+    const end = found?.infra.what === 'pod_deleted' && seen.released ? { ...found, well: true } : found;
     if (!seen.ended) {
       for (const told of podNews(pod)) {
         if (first && told.of === 'pod') seen.told.add(told.key);

@@ -8,6 +8,8 @@ import { errorText } from '../../common/errors.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Executor, ExecutorHost } from '../executor.ts';
+import { requireNeeds } from '../needs.ts';
+import { isHere } from './programs.ts';
 import { sizeOf } from './sizing.ts';
 import { isAlive, pidOf, WorkerProcess, type WorkerCommand, type WorkerEnd } from './workerProcess.ts';
 import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
@@ -38,6 +40,8 @@ interface Batch {
   readonly id: string;
   readonly workers: Set<WorkerProcess>;
   starting: boolean;
+  /** It is paused, and keeps no workers meanwhile. */
+  released: boolean;
   failures: number;
   /** No new worker before this time. */
   notBefore: number;
@@ -50,6 +54,8 @@ export class LocalExecutor implements Executor {
   readonly #batches = new Map<string, Batch>();
   readonly #workers = new Set<WorkerProcess>();
   readonly #leftovers: Promise<void>;
+  /** Those that were told to stop. */
+  readonly #leaving = new Set<WorkerProcess>();
   /** What follows the end of a worker, until it is done. */
   readonly #following = new Set<Promise<void>>();
   #closed = false;
@@ -60,9 +66,25 @@ export class LocalExecutor implements Executor {
     this.#leftovers = removeLeftovers(options.work).catch((error: unknown) => options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`, { level: 'warning' }));
   }
 
+  /** What the command of an MCP server needs is told when it cannot be started. */
+  check(submission: Submission): void {
+    requireNeeds(submission, ({ name, of, told }) => (!told || isHere(name) ? undefined : {
+      message: `${of} needs ${name}, which is not on the PATH of this machine`, mend: `Install ${name}, or launch on a target whose pods have it.`,
+    }));
+  }
+
+  /** They are kept beside the store, here and nowhere else. */
+  secrets(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   wants(record: BatchRecord, submission: Submission): void {
     const { queued, running } = record.row.counts;
-    if (this.#closed || queued === 0 || record.paused || record.stopping !== undefined) return;
+    if (this.#closed) return;
+    const known = this.#batches.get(record.row.batch);
+    if (known !== undefined) known.released = record.released;
+    if (record.released && running === 0) this.#release(this.#batch(record.row.batch));
+    if (queued === 0 || record.paused || record.stopping !== undefined) return;
     const batch = this.#batch(record.row.batch);
     const { workers, slots } = sizeOf(submission.concurrency, queued + running, this.#cores);
     if (batch.starting || batch.workers.size >= workers) return;
@@ -80,6 +102,8 @@ export class LocalExecutor implements Executor {
       this.#failed(batch);
     }).finally(() => {
       batch.starting = false;
+      // Some were started in the moment they were not to be kept any more.
+      if (batch.released) this.#options.host.look(batch.id);
     });
   }
 
@@ -103,8 +127,23 @@ export class LocalExecutor implements Executor {
 
   #batch(id: string): Batch {
     let batch = this.#batches.get(id);
-    if (batch === undefined) this.#batches.set(id, (batch = { id, workers: new Set(), starting: false, failures: 0, notBefore: -Infinity, timer: undefined }));
+    if (batch === undefined) this.#batches.set(id, (batch = { id, workers: new Set(), starting: false, released: false, failures: 0, notBefore: -Infinity, timer: undefined }));
     return batch;
+  }
+
+  /** The batch is paused for long, and nothing of it runs: no worker is kept for it, also none of an earlier server's. */
+  #release(batch: Batch): void {
+    const { host } = this.#options;
+    for (const worker of batch.workers) {
+      if (this.#leaving.has(worker)) continue;
+      this.#leaving.add(worker);
+      if (!host.drain(worker.name)) worker.signal('SIGTERM');
+      void this.#see(worker, LEAVE_MS);
+    }
+    host.workers(batch.id).then((names) => {
+      const own = new Set(Array.from(batch.workers, ({ name }) => name));
+      for (const name of names) if (!own.has(name) && pidOf(name) !== undefined) host.drain(name);
+    }).catch((error: unknown) => host.log(`ending the workers of ${batch.id} failed: ${errorText(error)}`, { level: 'error', batch: batch.id }));
   }
 
   async #start(batch: Batch, wanted: number, slots: number): Promise<void> {
@@ -150,6 +189,7 @@ export class LocalExecutor implements Executor {
     const { host, work } = this.#options;
     batch.workers.delete(worker);
     this.#workers.delete(worker);
+    this.#leaving.delete(worker);
     const well = end.code === 0;
     const tell = !well && !this.#hasEnded(batch);
     if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, { level: 'warning', batch: batch.id, worker: worker.name });

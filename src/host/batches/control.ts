@@ -1,8 +1,8 @@
-/** Stop, Pause, Resume, Retry Unsettled, Copy Reference. */
+/** Stop, Pause, Pause and Release Pods, Resume, Retry Unsettled, Copy Reference. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
-import type { BatchCommand } from '../../protocol/commands.ts';
+import type { BatchCommand, CommandReply } from '../../protocol/commands.ts';
 import { plural } from '../../trace/text/units.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
@@ -16,13 +16,19 @@ import { wantedBatch } from './wanted.ts';
 /** Whom the log of a batch names. */
 const BY = 'vscode';
 
-export type ControlCommand = 'rollout.pauseBatch' | 'rollout.resumeBatch' | 'rollout.stopBatch' | 'rollout.retryUnsettled' | 'rollout.copyReference';
+export type ControlCommand = 'rollout.pauseBatch' | 'rollout.releasePods' | 'rollout.resumeBatch' | 'rollout.stopBatch' | 'rollout.retryUnsettled' | 'rollout.copyReference';
 
 export function controlCommands(services: Services, values: StoredValues): CommandGroup<ControlCommand> {
   return {
     'rollout.pauseBatch': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Pause', sensible: isLive, direct: true });
       if (batch !== undefined) await command(services, batch, { verb: 'pause' });
+    },
+    'rollout.releasePods': async (argument) => {
+      const batch = await wantedBatch(services, argument, { title: 'Pause and Release Pods', sensible: (row) => row.state !== 'ended' && row.released !== true, direct: true });
+      if (batch === undefined) return;
+      const { text } = await command(services, batch, { verb: 'pause', args: { release: true } });
+      void vscode.window.showInformationMessage(text ?? 'The batch is paused and keeps no pods.');
     },
     'rollout.resumeBatch': async (argument) => {
       const batch = await wantedBatch(services, argument, { title: 'Resume', sensible: (row) => row.state === 'paused', direct: true });
@@ -40,11 +46,11 @@ export function controlCommands(services: Services, values: StoredValues): Comma
   };
 }
 
-async function command(services: Services, batch: string, what: Pick<BatchCommand, 'verb' | 'args'>): Promise<number | undefined> {
+async function command(services: Services, batch: string, what: Pick<BatchCommand, 'verb' | 'args'>): Promise<CommandReply> {
   const { api } = await services.server.connection();
-  const { changed } = await api.commandBatch(batch, { command: newId('c'), by: BY, ...what });
+  const reply = await api.commandBatch(batch, { command: newId('c'), by: BY, ...what });
   services.batches.refresh();
-  return changed;
+  return reply;
 }
 
 async function stop(services: Services, batch: string): Promise<void> {
@@ -63,7 +69,7 @@ async function stop(services: Services, batch: string): Promise<void> {
 
 /** A batch that has ended has no values any more: they are sent again. */
 async function retry(services: Services, batch: string, values: StoredValues): Promise<void> {
-  const { result: changed } = await withValues(values, [], askValue, (secrets) => command(services, batch, { verb: 'retry', ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }));
+  const { result: { changed } } = await withValues(values, [], askValue, (secrets) => command(services, batch, { verb: 'retry', ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }));
   void vscode.window.showInformationMessage(changed === undefined || changed === 0 ? 'Every attempt of this batch is settled.' : `${plural(changed, 'attempt')} ${changed === 1 ? 'is' : 'are'} tried again.`);
 }
 

@@ -2,7 +2,6 @@
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import { plural } from '../../trace/text/units.ts';
-import { LOCAL } from '../../client/targets/local.ts';
 import { batchProgress, batchText, isLive } from './batchText.ts';
 
 export interface StatusText {
@@ -15,14 +14,8 @@ export interface StatusText {
   readonly click: { readonly do: 'open'; readonly batch: string } | { readonly do: 'choose' } | { readonly do: 'start' };
 }
 
-/** `target`: what the window works with; of another machine it is always told. undefined: there is nothing to say. */
-export function statusText(rows: readonly BatchRow[], server: ServerState, target: string = LOCAL): StatusText | undefined {
-  const said = stateText(rows, server, target !== LOCAL);
-  if (target === LOCAL || said === undefined) return said;
-  return { ...said, text: `${said.text} · ${target}`, label: `${said.label}, target ${target}`, tooltip: `Target ${target}\n${said.tooltip}` };
-}
-
-function stateText(rows: readonly BatchRow[], server: ServerState, always: boolean): StatusText | undefined {
+/** `always`: also where there was no batch yet. undefined: there is nothing to say. */
+export function statusText(rows: readonly BatchRow[], server: ServerState, always = false): StatusText | undefined {
   if (server.state === 'stopped') {
     const text = server.text ?? 'The rollout server is not running.';
     return { text: '$(warning) Rollout stopped', label: 'Rollout: the server stopped', tooltip: `${text} Click to start it.`, warning: true, click: { do: 'start' } };

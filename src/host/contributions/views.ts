@@ -11,9 +11,10 @@ export const VIEW_KEYS = {
   agentFiles: 'rollout.hasAgentFiles',
   /** `ok`, `lost` or `stopped`. */
   server: 'rollout.serverState',
-  /** A target beside this machine was added; one of them is a cluster. */
+  /** A target beside this machine was added; one of them is a cluster, or an address. */
   targets: 'rollout.hasTargets',
   clusters: 'rollout.hasClusters',
+  addresses: 'rollout.hasAddresses',
 } as const;
 
 export const viewsContainers = {

@@ -6,12 +6,13 @@ import { PRODUCT } from '../../common/product.ts';
 import { MCP_PROVIDER } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import { chosenStore, chosenTarget } from '../window/settings.ts';
 import { mcpApi } from './api.ts';
 import { mcpDefinitions } from './definitions.ts';
 
-/** `values`: what launches were told for `${env:…}`; the server gets them when it is started. */
-export function registerMcp(values: StoredValues): vscode.Disposable {
+/** `values`: what launches were told for `${env:…}`; the server gets them when it is started, and the tokens of the target. */
+export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.Disposable {
   const api = mcpApi();
   if (api === undefined) return new vscode.Disposable(() => undefined);
   const changed = new vscode.EventEmitter<void>();
@@ -29,7 +30,7 @@ export function registerMcp(values: StoredValues): vscode.Disposable {
         store: chosenStore(), target: chosenTarget(), trusted: vscode.workspace.isTrusted, program: process.execPath, file: fileURLToPath(entryUrl('cli')),
       }).map(({ label, command, args, env }) => api.definition(label, command, args, env, PRODUCT)),
       resolveMcpServerDefinition: async (definition) => {
-        definition.env = { ...(await values.of(values.names)), ...definition.env };
+        definition.env = { ...(await values.of(values.names)), ...(await tokens.env([chosenTarget()])), ...definition.env };
         return definition;
       },
     }),

@@ -4,15 +4,16 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
 import type { Place } from '../../trace/schema.ts';
-import type { HostAction, Pages, Services } from '../services.ts';
-import { placeLink, placeReference } from '../../protocol/editorLink.ts';
+import type { PageWay, Where } from '../server/ways.ts';
+import type { HostAction, Pages, ServerLink, Services } from '../services.ts';
+import { placeLink, placeWords } from '../../protocol/editorLink.ts';
 import { viewUrl } from '../../protocol/viewLink.ts';
 import { placeFile } from './placeName.ts';
 import { findSource } from './sourceFile.ts';
 import type { ValueDocuments } from './textDocuments.ts';
 
 const BATCH_COMMANDS = {
-  pause: 'rollout.pauseBatch', resume: 'rollout.resumeBatch', cancel: 'rollout.stopBatch',
+  pause: 'rollout.pauseBatch', release: 'rollout.releasePods', resume: 'rollout.resumeBatch', cancel: 'rollout.stopBatch',
   retry: 'rollout.retryUnsettled', again: 'rollout.launchAgain', failed_again: 'rollout.runFailedAgain',
 } as const satisfies Record<Extract<PageAction, { do: 'batch' }>['verb'], string>;
 
@@ -20,15 +21,20 @@ export interface ActionParts {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'cli'>;
   readonly open: Pages['open'];
   readonly documents: ValueDocuments;
+  /** Of the page that asks; undefined: it is done where the window works. */
+  readonly way: PageWay | undefined;
 }
 
-export async function doAction({ services, open, documents }: ActionParts, action: HostAction): Promise<void> {
+/** What is read is read where the page is; what commands do, they do where the window works. */
+export async function doAction({ services: { context, log, ...ours }, open, documents, way }: ActionParts, action: HostAction): Promise<void> {
+  const { cli } = ours;
+  const server: Pick<ServerLink, 'connection'> = way ?? ours.server;
   switch (action.do) {
     case 'open':
       await open(action.place, { beside: action.beside ?? false });
       return;
     case 'source':
-      await openSource(services, action.place, action.rollout);
+      await openSource({ server }, action.place, action.rollout);
       return;
     case 'document':
       await documents.open(action.title, action.text, action.language);
@@ -40,20 +46,23 @@ export async function doAction({ services, open, documents }: ActionParts, actio
       await openExternal(action.url);
       return;
     case 'link':
-      await vscode.env.clipboard.writeText(action.for === 'browser' ? await browserLink(services, action.place) : linkTo(services.context, action.place).toString(true));
+      await vscode.env.clipboard.writeText(action.for === 'browser' ? await browserLink(server, action.place) : linkTo(context, action.place).toString(true));
       vscode.window.setStatusBarMessage('$(link) Link copied', 3_000);
       return;
     case 'batch':
+      checkHere(way);
       await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
       return;
     case 'debug':
+      checkHere(way);
       await vscode.commands.executeCommand('rollout.debug', action.place);
       return;
     case 'call':
+      checkHere(way);
       await vscode.commands.executeCommand(action.what === 'rerun' ? 'rollout.rerunCall' : 'rollout.saveTestCase', action.place);
       return;
     case 'save':
-      await savePage(services, action.place);
+      await savePage({ cli, server, log, at: way?.where }, action.place);
   }
 }
 
@@ -63,13 +72,13 @@ export function linkTo(context: vscode.ExtensionContext, place: PagePlace): vsco
 }
 
 /** For a browser on the machine of the server, to look only. */
-async function browserLink({ server }: Pick<Services, 'server'>, place: PagePlace): Promise<string> {
+async function browserLink(server: Pick<ServerLink, 'connection'>, place: PagePlace): Promise<string> {
   return viewUrl((await server.connection()).readAddress(), place, false);
 }
 
 /** Beside the page, unless the file is visible somewhere already. */
-export async function openSource(services: Pick<Services, 'server'>, place: Place, rollout: string | undefined): Promise<void> {
-  const connection = rollout === undefined ? undefined : await services.server.connection({ start: false }).catch(() => undefined);
+export async function openSource({ server }: { readonly server: Pick<ServerLink, 'connection'> }, place: Place, rollout: string | undefined): Promise<void> {
+  const connection = rollout === undefined ? undefined : await server.connection({ start: false }).catch(() => undefined);
   const uri = await findSource(place, connection?.api, rollout);
   const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
   const document = await vscode.workspace.openTextDocument(uri);
@@ -85,7 +94,18 @@ async function openExternal(text: string): Promise<void> {
   await vscode.env.openExternal(vscode.Uri.parse(url.href, true));
 }
 
-async function savePage({ cli, server, log }: Pick<Services, 'cli' | 'server' | 'log'>, place: PagePlace): Promise<void> {
+/** Throws StudioError `conflict` where the window works with another server than the page. */
+function checkHere(way: PageWay | undefined): void {
+  const elsewhere = way?.state.value.elsewhere;
+  if (elsewhere !== undefined) throw new StudioError('conflict', elsewhere.text, { mend: elsewhere.target === undefined ? 'Choose that store in the settings first.' : `Choose “Use ${elsewhere.target}” first.` });
+}
+
+interface Saving extends Pick<Services, 'cli' | 'log'> {
+  readonly server: Pick<ServerLink, 'connection'>;
+  readonly at: Where | undefined;
+}
+
+async function savePage({ cli, server, log, at }: Saving, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
   const target = await vscode.window.showSaveDialog({
     title: 'Save as a Page That Needs No Server', saveLabel: 'Save', filters: { 'Web Page': ['html'] },
@@ -98,7 +118,7 @@ async function savePage({ cli, server, log }: Pick<Services, 'cli' | 'server' | 
     const stop = new AbortController();
     const listener = cancelled.onCancellationRequested(() => stop.abort());
     try {
-      await cli.json(['view', placeReference(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath], { cwd: path.dirname(target.fsPath), signal: stop.signal });
+      await cli.json(['view', ...placeWords(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath], { cwd: path.dirname(target.fsPath), signal: stop.signal, ...(at === undefined ? {} : { at }) });
     } catch (error) {
       if (stop.signal.aborted) return;
       throw error;

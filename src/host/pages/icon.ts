@@ -2,15 +2,22 @@
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
+import type { PageWay } from '../server/ways.ts';
 import type { Services } from '../services.ts';
 
 /** Files of `media/icons/pages`. */
 export type PageIcon = 'batch' | Outcome;
 
-export async function iconOfPlace(services: Pick<Services, 'server' | 'batches'>, place: PagePlace, signal: AbortSignal): Promise<PageIcon> {
+interface Looked extends Pick<Services, 'batches'> {
+  readonly server: Pick<PageWay, 'connection' | 'elsewhere'>;
+}
+
+export async function iconOfPlace({ batches, server }: Looked, place: PagePlace, signal: AbortSignal): Promise<PageIcon> {
   if (place.page === 'compare' || place.page === 'batches') return 'batch'; // it does not follow what runs
-  if (place.page === 'batch') return batchIcon(await services.batches.get(place.batch, signal));
-  const connection = await services.server.connection({ start: false, signal });
+  // The list is of the server the window works with.
+  if (place.page === 'batch' && !server.elsewhere) return batchIcon(await batches.get(place.batch, signal));
+  const connection = await server.connection({ start: false, signal });
+  if (place.page === 'batch') return batchIcon(await connection.api.batch(place.batch, signal));
   return outcomeOf((await connection.api.rollout(place.rollout, signal)).row);
 }
 

@@ -3,7 +3,8 @@ import * as vscode from 'vscode';
 import { Observable } from '../../common/emitter.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import type { DoAction, Pages, Services } from '../services.ts';
+import type { PageWay, Ways } from '../server/ways.ts';
+import type { DoAction, HostAction, Pages, Services } from '../services.ts';
 import type { PagePanels } from './panels.ts';
 import { ValueDocuments } from './textDocuments.ts';
 
@@ -13,19 +14,20 @@ export interface HostPages extends Pages {
 }
 
 /** Makes the pages from the other parts. What shows them is read with the first page. */
-export function createPages(services: Omit<Services, 'pages'>): HostPages {
+export function createPages(services: Omit<Services, 'pages'>, ways: Ways): HostPages {
   const documents = new ValueDocuments();
   const active = new Observable<PagePlace | undefined>(undefined);
   let panels: PagePanels | undefined;
   const shown = async (): Promise<PagePanels> => {
     const { PagePanels } = await import('./panels.ts');
-    return panels ??= new PagePanels(services, act, active);
+    return panels ??= new PagePanels(services, { ways, act: doFor, active });
   };
   const open: Pages['open'] = async (place, options) => (await shown()).open(place, options);
-  const act: DoAction = async (action) => {
+  const doFor = async (action: HostAction, way?: PageWay): Promise<void> => {
     const { doAction } = await import('./actions.ts');
-    await doAction({ services, open, documents }, action);
+    await doAction({ services, open: async (place, options) => (await shown()).open(place, { ...options, where: way?.where ?? ways.here }), documents, way }, action);
   };
+  const act: DoAction = (action) => doFor(action);
   const serializer = vscode.window.registerWebviewPanelSerializer(PAGE_VIEW_TYPE, {
     deserializeWebviewPanel: async (view, state) => (await shown()).restore(view, state),
   });

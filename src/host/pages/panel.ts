@@ -3,7 +3,9 @@ import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
-import type { DoAction, Services } from '../services.ts';
+import type { PageWay } from '../server/ways.ts';
+import type { HostAction, Services } from '../services.ts';
+import { chooseTarget } from '../window/settings.ts';
 import type { EditorBreakpoints } from './breakpoints.ts';
 import { iconOfPlace, type PageIcon } from './icon.ts';
 import { panelKey } from './placeName.ts';
@@ -13,8 +15,10 @@ import { Relay } from './relay.ts';
 const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'debug', 'call', 'breakpoint', 'save'];
 
 export interface PanelOptions {
-  readonly services: Pick<Services, 'context' | 'log' | 'server' | 'batches'>;
-  readonly act: DoAction;
+  readonly services: Pick<Services, 'context' | 'log' | 'batches'>;
+  /** To the page's own server; it goes with the page. */
+  readonly way: PageWay;
+  readonly act: (action: HostAction, way: PageWay) => Promise<void>;
   readonly breakpoints: EditorBreakpoints;
   /** The page went elsewhere by itself, e.g. to the next attempt. */
   readonly moved: (panel: PagePanel, before: string) => void;
@@ -31,6 +35,8 @@ export class PagePanel {
   readonly #stop = new AbortController();
   readonly #release: () => void;
   #place: PagePlace;
+  /** What the page calls itself. */
+  #title: string;
   #ready = false;
   #icon: PageIcon | undefined;
   #iconWanted: Promise<void> | undefined;
@@ -39,9 +45,11 @@ export class PagePanel {
     this.view = view;
     this.#place = place;
     this.#options = options;
-    const { services } = options;
+    const { services, way } = options;
+    // A tab that comes back has what was put behind its title.
+    this.#title = view.title.endsWith(this.#suffix) ? view.title.slice(0, -this.#suffix.length) : view.title;
     this.#relay = new Relay({
-      server: services.server,
+      server: way,
       post: (message) => this.#post(message),
       other: (message) => this.#take(message),
       strange: (why) => services.log.warn(`A page sent a message that could not be read: ${why}`),
@@ -56,10 +64,13 @@ export class PagePanel {
     // While a page is open its tab tells what became of it, looked at or not.
     const batchListener = services.batches.rows.changed(() => this.#refreshIcon());
     const watch = services.batches.watch();
+    const wayListener = way.state.changed(() => this.#refreshTitle());
     const breakpoints = options.breakpoints.all.changed(() => this.#tellBreakpoints());
     this.#release = () => {
       this.#stop.abort();
       this.#relay.dispose();
+      wayListener.dispose();
+      way.dispose();
       for (const listener of listeners) listener.dispose();
       batchListener.dispose();
       watch.dispose();
@@ -72,6 +83,7 @@ export class PagePanel {
     view.webview.options = webviewOptions(services.context);
     view.webview.html = documentOf(view, place, services.context);
     this.#refreshIcon();
+    this.#refreshTitle();
   }
 
   get place(): PagePlace {
@@ -80,6 +92,11 @@ export class PagePanel {
 
   get key(): string {
     return panelKey(this.#place);
+  }
+
+  /** To its server. */
+  get way(): PageWay {
+    return this.#options.way;
   }
 
   /** Shows the panel, at `place`. */
@@ -101,13 +118,14 @@ export class PagePanel {
         // A page that is loaded once more (a moved tab, a developer's reload) begins anew.
         this.#relay.reset();
         this.#ready = true;
-        this.#post({ type: 'init', place: this.#place, read_only: false, can: [...CAN], server: this.#options.services.server.state.value });
+        this.#post({ type: 'init', place: this.#place, read_only: false, can: [...CAN], server: this.way.state.value });
         this.#tellBreakpoints();
         return;
       case 'place': {
         const before = this.key;
         this.#place = message.place;
-        if (message.title !== '') this.view.title = message.title;
+        if (message.title !== '') this.#title = message.title;
+        this.#refreshTitle();
         if (this.key !== before) this.#options.moved(this, before);
         this.#options.activeChanged();
         this.#options.changed();
@@ -122,12 +140,28 @@ export class PagePanel {
   async #act(id: number, action: PageAction): Promise<void> {
     try {
       if (action.do === 'breakpoint') await this.#options.breakpoints.set(action);
-      else await this.#options.act(action);
+      else if (action.do === 'elsewhere') await this.#leave(action.what);
+      else await this.#options.act(action, this.way);
       this.#post({ type: 'done', id });
     } catch (error) {
       this.#options.services.log.warn(`${action.do}: ${errorText(error)}`);
       this.#post({ type: 'done', id, error: errorText(error) });
     }
+  }
+
+  async #leave(what: 'use' | 'close'): Promise<void> {
+    if (what === 'use') await chooseTarget(this.way.where.target);
+    else this.view.dispose();
+  }
+
+  /** Of a page whose server the window does not work with. */
+  get #suffix(): string {
+    return ` · ${this.way.where.target}`;
+  }
+
+  #refreshTitle(): void {
+    const title = this.way.elsewhere ? this.#title + this.#suffix : this.#title;
+    if (this.view.title !== title) this.view.title = title;
   }
 
   #tellBreakpoints(): void {
@@ -141,7 +175,7 @@ export class PagePanel {
   /** One look at a time; what changes meanwhile is looked at by the next change. */
   #refreshIcon(): void {
     if (this.#stop.signal.aborted) return;
-    this.#iconWanted ??= iconOfPlace(this.#options.services, this.#place, this.#stop.signal)
+    this.#iconWanted ??= iconOfPlace({ server: this.way, batches: this.#options.services.batches }, this.#place, this.#stop.signal)
       .then((icon) => {
         if (this.#stop.signal.aborted || icon === this.#icon) return;
         this.#icon = icon;

@@ -1,10 +1,11 @@
-/** The pages: one tab per batch, per rollout and per task that is compared, shown again instead of opened twice, and back after a reload of the window. */
+/** The pages: one tab per batch, per rollout and per task that is compared, shown again instead of opened twice, each with the server it was opened on, and back after a reload of the window. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import type { Observable } from '../../common/emitter.ts';
 import { pagePlace, type PagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import type { DoAction } from '../services.ts';
+import { whereKey, type Ways, type Where } from '../server/ways.ts';
+import type { Services } from '../services.ts';
 import { EditorBreakpoints } from './breakpoints.ts';
 import { PagePanel, webviewOptions, type PanelOptions } from './panel.ts';
 import { panelKey } from './placeName.ts';
@@ -13,30 +14,45 @@ import { panelKey } from './placeName.ts';
 const kept = z.object({ place: pagePlace });
 /** What is kept of all open pages beside that: a window may close before a page could say where it is. */
 const MEMORY = 'pages';
-const remembered = z.array(z.object({ title: z.string(), place: pagePlace })).catch([]);
+/** `target`: of a page of another server than the window worked with. */
+const remembered = z.array(z.object({ title: z.string(), place: pagePlace, target: z.string().optional() })).catch([]);
 const REMEMBER_AFTER_MS = 500;
+
+export interface PanelsParts {
+  readonly ways: Ways;
+  readonly act: PanelOptions['act'];
+  readonly active: Observable<PagePlace | undefined>;
+}
 
 export class PagePanels {
   readonly #panels = new Set<PagePanel>();
   readonly #services: PanelOptions['services'];
-  readonly #act: DoAction;
+  readonly #ways: Ways;
+  readonly #act: PanelOptions['act'];
+  readonly #movedListener: { dispose(): void };
   readonly #breakpoints: EditorBreakpoints;
   readonly #active: Observable<PagePlace | undefined>;
   readonly #before: z.infer<typeof remembered>;
   #remembering: NodeJS.Timeout | undefined;
 
   /** `active`: where the active page is, kept up to date from here. */
-  constructor(services: PanelOptions['services'], act: DoAction, active: Observable<PagePlace | undefined>) {
+  constructor(services: PanelOptions['services'] & Pick<Services, 'server'>, { ways, act, active }: PanelsParts) {
     this.#services = services;
+    this.#ways = ways;
     this.#act = act;
     this.#breakpoints = new EditorBreakpoints(services);
+    this.#movedListener = services.server.moved(() => {
+      this.#tellActive();
+      this.#remember(0);
+    });
     this.#active = active;
     this.#before = remembered.parse(services.context.workspaceState.get(MEMORY) ?? []);
   }
 
-  open(place: PagePlace, options: { readonly beside?: boolean; readonly preserveFocus?: boolean } = {}): void {
-    const preserveFocus = options.preserveFocus ?? false;
-    const open = this.#find(panelKey(place));
+  /** `where`: the server it is on; that of the window, unless said. */
+  open(place: PagePlace, options: { readonly beside?: boolean; readonly preserveFocus?: boolean; readonly where?: Where } = {}): void {
+    const { preserveFocus = false, where = this.#ways.here } = options;
+    const open = this.#find(panelKey(place), where);
     if (open !== undefined) {
       open.show(place, { preserveFocus });
       return;
@@ -45,45 +61,54 @@ export class PagePanels {
     const view = vscode.window.createWebviewPanel(PAGE_VIEW_TYPE, this.#firstTitle(place), { viewColumn, preserveFocus }, {
       ...webviewOptions(this.#services.context), retainContextWhenHidden: true, enableFindWidget: false,
     });
-    this.#adopt(view, place);
+    this.#adopt(view, place, where);
   }
 
   shows(place: PagePlace): boolean {
-    return this.#find(panelKey(place)) !== undefined;
+    return this.#find(panelKey(place), this.#ways.here) !== undefined;
   }
 
   /** After a reload of the window: the same page, where it was. */
   restore(view: vscode.WebviewPanel, state: unknown): void {
     const parsed = kept.safeParse(state);
-    const place = parsed.success ? parsed.data.place : this.#rememberedPlace(view.title);
-    if (place !== undefined && this.#find(panelKey(place)) === undefined) this.#adopt(view, place);
+    const before = this.#rememberedPage(view.title, parsed.data?.place);
+    const place = parsed.data?.place ?? before?.place;
+    const where = before?.target === undefined ? this.#ways.here : { ...this.#ways.here, target: before.target };
+    if (place !== undefined && this.#find(panelKey(place), where) === undefined) this.#adopt(view, place, where);
     else view.dispose(); // of another version, or open already: there is nothing to show in it
   }
 
   /** The tabs stay: the next window brings their pages back. */
   dispose(): void {
     clearTimeout(this.#remembering);
+    this.#movedListener.dispose();
     this.#breakpoints.dispose();
     for (const panel of this.#panels) panel.release();
   }
 
-  #rememberedPlace(title: string): PagePlace | undefined {
-    const lost = this.#before.filter(({ place }) => this.#find(panelKey(place)) === undefined);
-    return (lost.find((page) => page.title === title) ?? lost[0])?.place;
+  /** `place`: where the page itself says it was. */
+  #rememberedPage(title: string, place: PagePlace | undefined): z.infer<typeof remembered>[number] | undefined {
+    if (place !== undefined) {
+      const same = this.#before.filter((page) => panelKey(page.place) === panelKey(place));
+      return same.find((page) => page.title === title) ?? same[0];
+    }
+    const lost = this.#before.filter((page) => ![...this.#panels].some((panel) => panel.key === panelKey(page.place)));
+    return lost.find((page) => page.title === title) ?? lost[0];
   }
 
   /** Places change with every step through a trajectory: they are written once one rests. */
   #remember(delay: number): void {
     clearTimeout(this.#remembering);
     this.#remembering = setTimeout(() => {
-      const pages = [...this.#panels].map(({ view, place }) => ({ title: view.title, place }));
+      const pages = [...this.#panels].map(({ view, place, way }) => ({ title: view.title, place, ...(way.elsewhere ? { target: way.where.target } : {}) }));
       void this.#services.context.workspaceState.update(MEMORY, pages);
     }, delay);
   }
 
-  #adopt(view: vscode.WebviewPanel, place: PagePlace): void {
+  #adopt(view: vscode.WebviewPanel, place: PagePlace, where: Where): void {
     const panel = new PagePanel(view, place, {
       services: this.#services,
+      way: this.#ways.open(where),
       act: this.#act,
       breakpoints: this.#breakpoints,
       moved: (mover) => this.#closeTwins(mover),
@@ -100,19 +125,21 @@ export class PagePanels {
     this.#remember(0);
   }
 
-  #find(key: string): PagePanel | undefined {
-    return [...this.#panels].find((panel) => panel.key === key);
+  #find(key: string, where: Where): PagePanel | undefined {
+    return [...this.#panels].find((panel) => panel.key === key && whereKey(panel.way.where) === whereKey(where));
   }
 
   /** A page that went to where another one is takes its place. */
   #closeTwins(mover: PagePanel): void {
     for (const panel of [...this.#panels]) {
-      if (panel !== mover && panel.key === mover.key) panel.view.dispose();
+      if (panel !== mover && panel.key === mover.key && whereKey(panel.way.where) === whereKey(mover.way.where)) panel.view.dispose();
     }
   }
 
   #tellActive(): void {
-    this.#active.set([...this.#panels].find((panel) => panel.view.active)?.place);
+    const active = [...this.#panels].find((panel) => panel.view.active);
+    // Commands go where the window works.
+    this.#active.set(active?.way.elsewhere === true ? undefined : active?.place);
   }
 
   /** Until the page knows better. */

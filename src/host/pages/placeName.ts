@@ -1,5 +1,5 @@
 /** Places of pages: which panel one belongs to, and how its file is called. */
-import { placeReference } from '../../protocol/editorLink.ts';
+import { placeWords } from '../../protocol/editorLink.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 
 /** Places with the same key share a panel. */
@@ -11,6 +11,6 @@ export function panelKey(place: PagePlace): string {
 
 /** The name of a file that a place is saved as. */
 export function placeFile(place: PagePlace): string {
-  const name = place.page === 'trajectory' ? place.rollout : placeReference(place);
+  const name = place.page === 'trajectory' ? place.rollout : placeWords(place).join(' and ');
   return `${name.replaceAll(/[^\w.-]+/g, '-')}.html`;
 }

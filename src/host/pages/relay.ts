@@ -3,12 +3,13 @@
  * interface, and ends what is under way when the page goes. Knows nothing of VS Code, so it is tested against a real server.
  */
 import type { Connection } from '../../client/connect.ts';
+import { nodeTransport } from '../../client/nodeTransport.ts';
 import { wsSocket } from '../../client/subscribe.ts';
 import type { Listen, Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
 import { pageToHost, type HostToPage, type PageToHost, type ServerState } from '../../protocol/page.ts';
-import { fetchTransport, type WireReply, type WireRequest } from '../../protocol/transport.ts';
+import type { WireReply, WireRequest } from '../../protocol/transport.ts';
 
 /** The part of the extension's way to a server that a relay needs. */
 export interface RelayServer {
@@ -106,7 +107,7 @@ export class Relay {
     const { method, signal } = request;
     const ask = async (): Promise<WireReply> => {
       const connection = await this.#options.server.connection({ signal });
-      return fetchTransport(() => connection.address()).request(request);
+      return nodeTransport(() => connection.address()).request(request);
     };
     try {
       return await ask();

@@ -1,38 +1,52 @@
-/** The server link of this window: settings, trust, and what is told to the user. */
+/** Server links of this window: settings, trust, and what is told to the user. */
 import * as vscode from 'vscode';
 import type { ConnectOptions } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { SECTION } from '../contributions/settings.ts';
+import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
 import { chosenStore, chosenTarget } from '../window/settings.ts';
 import type { ServerLink } from '../services.ts';
-import { WindowServerLink, type HeldConnection } from './serverLink.ts';
+import { WindowServerLink, type HeldConnection, type LinkPorts } from './serverLink.ts';
+import type { Where } from './ways.ts';
 
 export type HostLink = ServerLink & { dispose(): void };
 
-export function createServerLink(log: Log): HostLink {
-  const link = new WindowServerLink({
-    store: chosenStore,
-    target: chosenTarget,
-    trusted: () => vscode.workspace.isTrusted,
-    connect: connectTo,
-    log: (text) => log.channel.info(text),
-    stopped: (text) => void tellStopped(text, log),
-    notice: (text) => {
-      log.channel.warn(text);
-      void vscode.window.showWarningMessage(text);
-    },
-  });
+/** The window's, which goes where the settings say. */
+export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
+  const link = linkTo({ store: chosenStore, target: chosenTarget, stopped: (text) => void tellStopped(text, log) }, log, tokens);
   link.during(vscode.workspace.onDidChangeConfiguration((event) => {
     if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`)) link.reset();
   }));
   return link;
 }
 
-async function connectTo(target: string, options: ConnectOptions): Promise<HeldConnection> {
+/** One that stays where it is, for pages the window left there: they themselves say what is wrong with it. */
+export function createOwnLink({ store, target }: Where, log: Log, tokens: TargetTokens): HostLink {
+  return linkTo({ store: () => store, target: () => target, stopped: (text) => log.channel.warn(text) }, log, tokens);
+}
+
+function linkTo(ports: Pick<LinkPorts, 'store' | 'target' | 'stopped'>, log: Log, tokens: TargetTokens): WindowServerLink {
+  const link = new WindowServerLink({
+    ...ports,
+    trusted: () => vscode.workspace.isTrusted,
+    connect: (target, options) => connectTo(target, options, tokens),
+    log: (text) => log.channel.info(text),
+    notice: (text) => {
+      log.channel.warn(text);
+      void vscode.window.showWarningMessage(text);
+    },
+  });
+  link.during(tokens.changed((name) => {
+    if (name === link.target) link.reset();
+  }));
+  return link;
+}
+
+async function connectTo(target: string, options: ConnectOptions, tokens: TargetTokens): Promise<HeldConnection> {
   if (target === LOCAL) return (await import('../../client/connect.ts')).connect(options);
-  const [{ connectTarget }, { TargetFile }] = await Promise.all([import('../../client/targets/connectTarget.ts'), import('../../client/targets/targetFile.ts')]);
-  return connectTarget(target, new TargetFile().get(target), { env: process.env, ...options });
+  const [{ connectTarget }, { TargetFile }, env] = await Promise.all([import('../../client/targets/connectTarget.ts'), import('../../client/targets/targetFile.ts'), tokens.env([target])]);
+  return connectTarget(target, new TargetFile().get(target), { env: { ...process.env, ...env }, ...options });
 }
 
 async function tellStopped(text: string, log: Log): Promise<void> {

@@ -11,6 +11,8 @@ import type { Cli } from '../services.ts';
 export interface CliPorts {
   readonly store: () => string;
   readonly target: () => string;
+  /** Variables with the tokens of those targets; other words name none. */
+  readonly tokens?: (names: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
   readonly log: (text: string) => void;
@@ -32,14 +34,17 @@ export function cliOf(ports: CliPorts): Cli {
   };
 }
 
-async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env, onProgress }: Parameters<Cli['json']>[1]): Promise<unknown> {
+async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env, at, onProgress }: Parameters<Cli['json']>[1]): Promise<unknown> {
+  const { store, target } = at ?? { store: ports.store(), target: ports.target() };
+  const tokens = await ports.tokens?.([target, ...args]);
   if (signal?.aborted === true) throw cancelled(signal);
   const file = ports.file ?? fileURLToPath(entryUrl('cli'));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args, '--json'], {
     // The channel carries nothing: closing it asks the command to end, also when this process dies.
     cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], windowsHide: true,
     // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
-    env: { ...process.env, ...env, ROLLOUT_STORE: ports.store(), ROLLOUT_TARGET: ports.target(), ELECTRON_RUN_AS_NODE: '1' },
+    // The editor trusts the certificates that this machine trusts: so does what it starts.
+    env: { ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }), ...process.env, ...tokens, ...env, ROLLOUT_STORE: store, ROLLOUT_TARGET: target, ELECTRON_RUN_AS_NODE: '1' },
   });
   let patience: NodeJS.Timeout | undefined;
   const stopped = { asked: false };

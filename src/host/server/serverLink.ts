@@ -160,7 +160,7 @@ export class WindowServerLink implements ServerLink {
       throw new StudioError('cancelled', 'Another store or target was chosen meanwhile.');
     }
     this.#now = found;
-    this.#lastAddress = { full: found.address(), reading: found.readAddress() };
+    this.#lastAddress = { full: found.address(), reading: () => found.readAddress() };
     this.#ports.log(`Connected to the server of ${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${found.address().url}`);
     this.#socket = holdServer(found, {
       notice: this.#ports.notice,

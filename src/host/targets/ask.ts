@@ -1,4 +1,4 @@
-/** What a new target is: a context of a kubeconfig, a namespace in its cluster, and a name. */
+/** What a new target is: a context of a kubeconfig and a namespace in its cluster, or the address of a server; and a name. */
 import * as vscode from 'vscode';
 import { checkTargetName } from '../../client/targets/target.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -7,41 +7,57 @@ import { withProgress } from '../window/progress.ts';
 import { BACK, type Answer } from '../window/questions/answer.ts';
 import type { Choice } from '../window/questions/choice.ts';
 import { input, pickOne } from '../window/questions/dialogue.ts';
-import { walk } from '../window/questions/steps.ts';
+import { SKIPPED, walk } from '../window/questions/steps.ts';
+import { addressSteps, type AddressDraft } from './address/ask.ts';
 import { kubeContexts, type KubeContext, type NewTarget } from './targetCli.ts';
 
 const TITLE = 'Add Target';
 const OTHER = Symbol('other');
+const ADDRESS = Symbol('address');
 /** Of a DNS label, as namespaces are called. */
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 interface Kube {
   readonly kubeconfig: string | undefined;
   readonly contexts: readonly KubeContext[];
+  /** Why there are none. */
+  readonly problem?: string;
 }
 
+export type AskedTarget = (NewTarget & { readonly kind: 'cluster' }) | (AddressDraft & { readonly kind: 'url'; readonly name: string });
+
 /** undefined: a question was closed. */
-export async function askTarget(cli: Cli, taken: readonly string[]): Promise<NewTarget | undefined> {
-  let kube: Kube = { kubeconfig: undefined, contexts: await usualContexts(cli) };
-  let context: KubeContext | undefined;
+export async function askTarget(cli: Cli, taken: readonly string[]): Promise<AskedTarget | undefined> {
+  let kube = await usualKube(cli);
+  let picked: KubeContext | typeof ADDRESS | undefined;
+  const draft: AddressDraft = { url: '', ca: undefined, token: '' };
   let [namespace, name] = ['', ''];
   const done = await walk([
-    async (step, steps) => {
+    async (step) => {
       for (;;) {
-        const picked = await pickContext(kube, step, steps);
-        if (picked !== OTHER) return kept(picked, (value) => { context = value; });
+        // How many there are depends on what is picked.
+        const answer = await pickContext(kube, step, 1);
+        if (answer !== OTHER) return kept(answer, (value) => { picked = value; });
         kube = (await otherKubeconfig(cli)) ?? kube;
       }
     },
-    async (step, steps) => kept(await input({ title: TITLE, step, steps }, {
-      prompt: 'Namespace of the rollout server; installing makes it where it is absent', value: context?.namespace ?? 'default',
-      wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use small letters, digits and dashes.'),
-    }), (value) => { namespace = value.trim(); }),
-    async (step, steps) => kept(await input({ title: TITLE, step, steps }, {
-      prompt: 'Name of the target, as batch files and --target call it', value: freeName(context?.name ?? '', taken), wrong: (text) => wrongName(text.trim(), taken),
-    }), (value) => { name = value.trim(); }),
+    async () => {
+      if (picked === ADDRESS) return SKIPPED;
+      return kept(await input({ title: TITLE, step: 2, steps: 3 }, {
+        prompt: 'Namespace of the rollout server; installing makes it where it is absent', value: picked?.namespace ?? 'default',
+        wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use small letters, digits and dashes.'),
+      }), (value) => { namespace = value.trim(); });
+    },
+    ...addressSteps(TITLE, draft, () => picked === ADDRESS),
+    async () => {
+      const [base, step] = picked === ADDRESS ? [new URL(draft.url).hostname, 4] : [picked?.name ?? '', 3];
+      return kept(await input({ title: TITLE, step, steps: step }, {
+        prompt: 'Name of the target, as batch files and --target call it', value: freeName(base, taken), wrong: (text) => wrongName(text.trim(), taken),
+      }), (value) => { name = value.trim(); });
+    },
   ]);
-  return done && context !== undefined ? { name, context: context.name, namespace, kubeconfig: kube.kubeconfig } : undefined;
+  if (!done || picked === undefined) return undefined;
+  return picked === ADDRESS ? { kind: 'url', name, ...draft } : { kind: 'cluster', name, context: picked.name, namespace, kubeconfig: kube.kubeconfig };
 }
 
 function kept<T>(answer: Answer<T>, keep: (value: T) => void): Answer<T> {
@@ -49,23 +65,28 @@ function kept<T>(answer: Answer<T>, keep: (value: T) => void): Answer<T> {
   return answer;
 }
 
-/** There may be no kubeconfig where one is looked for: another file can be chosen. */
-async function usualContexts(cli: Cli): Promise<readonly KubeContext[]> {
-  return withProgress('Reading the kubeconfig', ({ signal }) => kubeContexts(cli, undefined, signal)).catch((error: unknown) => {
+/** There may be no kubeconfig where one is looked for: another file can be chosen, or an address given. */
+async function usualKube(cli: Cli): Promise<Kube> {
+  try {
+    return { kubeconfig: undefined, contexts: await withProgress('Reading the kubeconfig', ({ signal }) => kubeContexts(cli, undefined, signal)) };
+  } catch (error) {
     if (StudioError.is(error, 'cancelled') || !StudioError.is(error)) throw error;
-    void vscode.window.showWarningMessage(errorText(error));
-    return [];
-  });
+    return { kubeconfig: undefined, contexts: [], problem: error.message };
+  }
 }
 
-async function pickContext({ contexts }: Kube, step: number, steps: number): Promise<Answer<KubeContext> | typeof OTHER> {
-  const choices: Choice<KubeContext | typeof OTHER>[] = contexts.map((value) => ({
+async function pickContext({ contexts, problem }: Kube, step: number, steps: number): Promise<Answer<KubeContext | typeof ADDRESS> | typeof OTHER> {
+  const choices: Choice<KubeContext | typeof OTHER | typeof ADDRESS>[] = contexts.map((value) => ({
     label: value.name, icon: 'server-environment', value,
     description: [value.cluster === value.name ? '' : `cluster ${value.cluster}`, value.namespace === undefined ? '' : `namespace ${value.namespace}`, value.current ? 'current' : ''].filter((part) => part !== '').join(' · '),
   }));
   const current = contexts.findIndex((each) => each.current);
-  return pickOne({ title: TITLE, step, steps }, [...choices, { label: 'Another Kubeconfig…', icon: 'folder-opened', value: OTHER }], {
-    placeholder: contexts.length === 0 ? 'There is no context; choose a kubeconfig' : 'Which context of the kubeconfig?', active: Math.max(0, current),
+  return pickOne({ title: TITLE, step, steps }, [
+    ...choices,
+    { label: 'Another Kubeconfig…', icon: 'folder-opened', value: OTHER },
+    { label: 'Server by Address…', description: 'a rollout server that runs already', icon: 'globe', value: ADDRESS },
+  ], {
+    placeholder: contexts.length === 0 ? (problem ?? 'The kubeconfig has no context') : 'Which context of the kubeconfig, or a server by its address?', active: Math.max(0, current),
   });
 }
 

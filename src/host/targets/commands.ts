@@ -1,18 +1,20 @@
-/** Add, Select, Use, Remove, Install on and Uninstall from a target. */
+/** Add, Select, Use, Remove, Change Token of, Install on and Uninstall from a target. */
 import * as vscode from 'vscode';
 import { LOCAL } from '../../client/targets/local.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { chooseTarget } from '../window/settings.ts';
+import { addAddress, changeToken } from './address/keep.ts';
+import type { TargetTokens } from './address/targetTokens.ts';
 import { askTarget } from './ask.ts';
 import { install, uninstall } from './install.ts';
 import type { KnownTargets } from './knownTargets.ts';
-import { addTarget, removeTarget, type NewTarget } from './targetCli.ts';
+import { addTarget, removeTarget } from './targetCli.ts';
 import { tellAdded } from './tell.ts';
 import { pickTarget, targetArgument, wantedTarget } from './wanted.ts';
 
-export type TargetCommand = 'rollout.addTarget' | 'rollout.selectTarget' | 'rollout.useTarget' | 'rollout.removeTarget' | 'rollout.installTarget' | 'rollout.uninstallTarget';
+export type TargetCommand = 'rollout.addTarget' | 'rollout.selectTarget' | 'rollout.useTarget' | 'rollout.removeTarget' | 'rollout.changeToken' | 'rollout.installTarget' | 'rollout.uninstallTarget';
 
-export function targetCommands(services: Services, targets: KnownTargets): CommandGroup<TargetCommand> {
+export function targetCommands(services: Services, targets: KnownTargets, tokens: TargetTokens): CommandGroup<TargetCommand> {
   const { cli, server } = services;
   const use = async (argument: unknown): Promise<void> => {
     const name = targetArgument(argument) ?? (await pickTarget(targets, server.target));
@@ -20,9 +22,10 @@ export function targetCommands(services: Services, targets: KnownTargets): Comma
   };
   return {
     'rollout.addTarget': async () => {
-      const wanted: NewTarget | undefined = await askTarget(cli, targets.list.value.map(({ name }) => name));
+      const wanted = await askTarget(cli, targets.list.value.map(({ name }) => name));
       if (wanted === undefined) return;
-      await addTarget(cli, wanted);
+      if (wanted.kind === 'cluster') await addTarget(cli, wanted);
+      else await addAddress(tokens, wanted);
       await targets.refresh();
       await tellAdded(services, wanted.name);
     },
@@ -36,7 +39,15 @@ export function targetCommands(services: Services, targets: KnownTargets): Comma
       if ((await vscode.window.showWarningMessage(`Remove the target ${name} from the list?`, { modal: true, detail }, 'Remove')) !== 'Remove') return;
       if (name === server.target) await chooseTarget(LOCAL);
       await removeTarget(cli, name);
+      await tokens.forget(name);
       await targets.refresh();
+    },
+    'rollout.changeToken': async (argument) => {
+      const wanted = await wantedTarget(targets, argument, { title: 'Change Token of Target', kind: 'url' });
+      if (wanted !== undefined && (await changeToken(tokens, wanted.name))) {
+        void vscode.window.showInformationMessage(`The target ${wanted.name} has its new token.`);
+        await vscode.commands.executeCommand('rollout.refresh');
+      }
     },
     'rollout.installTarget': async (argument) => {
       const wanted = await wantedTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });

@@ -20,7 +20,7 @@ export async function install(services: Services, { name, namespace }: KnownTarg
   const options = await askInstall(name, namespace, installed);
   if (options === undefined) return;
   await run(services, name, installed ? `Upgrading ${name}` : `Installing on ${name}`, ['install', '--create-namespace', ...options]);
-  await tellInstalled(services, name, installed ? `The rollout server of ${name} is of this version.` : `The rollout server is installed on ${name}.`);
+  await tellInstalled(services, name, installed ? `The rollout server of ${name} is up to date.` : `The rollout server is installed on ${name}.`);
 }
 
 export async function uninstall(services: Services, { name, namespace }: KnownTarget): Promise<void> {

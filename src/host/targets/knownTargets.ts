@@ -3,8 +3,9 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { dataFolder } from '../../client/folders.ts';
+import type { Target } from '../../client/targets/target.ts';
 import { Observable } from '../../common/emitter.ts';
-import { errorText } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 
 /** A target without what only the command line needs to know. */
@@ -40,6 +41,7 @@ export class KnownTargets implements vscode.Disposable {
     });
     void vscode.commands.executeCommand('setContext', VIEW_KEYS.targets, found.length > 0);
     void vscode.commands.executeCommand('setContext', VIEW_KEYS.clusters, found.some(({ kind }) => kind === 'cluster'));
+    void vscode.commands.executeCommand('setContext', VIEW_KEYS.addresses, found.some(({ kind }) => kind === 'url'));
     if (JSON.stringify(found) !== JSON.stringify(this.list.value)) this.list.set(found);
   }
 
@@ -48,13 +50,28 @@ export class KnownTargets implements vscode.Disposable {
   }
 }
 
+/** Who has no targets does not pay for what reads them. */
+function there(): Promise<boolean> {
+  return stat(path.join(dataFolder(), 'targets.json')).then(() => true, () => false);
+}
+
 async function read(): Promise<KnownTarget[]> {
-  // Who has no targets does not pay for what reads them.
-  const there = await stat(path.join(dataFolder(), 'targets.json')).then(() => true, () => false);
-  if (!there) return [];
+  if (!(await there())) return [];
   const [{ TargetFile }, { targetPlace }] = await Promise.all([import('../../client/targets/targetFile.ts'), import('../../client/targets/target.ts')]);
   return [...new TargetFile().list()].map(([name, target]): KnownTarget => ({
     name, kind: 'url' in target ? 'url' : 'cluster', place: targetPlace(target),
     ...('url' in target || target.namespace === undefined ? {} : { namespace: target.namespace }),
   }));
+}
+
+/** As it is on the disk now; undefined where there is none of that name, or the file is wrong: who needs it says so. */
+export async function targetNow(name: string): Promise<Target | undefined> {
+  if (!(await there())) return undefined;
+  const { TargetFile } = await import('../../client/targets/targetFile.ts');
+  try {
+    return new TargetFile().list().get(name);
+  } catch (error) {
+    if (StudioError.is(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,8 @@
 /** Collect Diagnostics: all that a report of a fault needs, and no secret. */
 import os from 'node:os';
 import * as vscode from 'vscode';
-import { errorText } from '../../common/errors.ts';
+import type { Connection } from '../../client/connect.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { DEFAULTS, type SettingName } from '../contributions/settings.ts';
@@ -23,7 +24,7 @@ export function registerDiagnostics({ server }: Services, register: RegisterComm
     let answer: ServerInfo | string;
     try {
       const connection = await server.connection({ start: false });
-      secrets.push(connection.address().token, connection.readAddress().token);
+      secrets.push(connection.address().token, ...readToken(connection));
       answer = await connection.api.server();
     } catch (error) {
       answer = errorText(error);
@@ -35,4 +36,14 @@ export function registerDiagnostics({ server }: Services, register: RegisterComm
     });
     await act({ do: 'document', title: 'Rollout Diagnostics', text, language: 'markdown' });
   });
+}
+
+/** None, where the target has none that may only read. */
+function readToken(connection: Connection): string[] {
+  try {
+    return [connection.readAddress().token];
+  } catch (error) {
+    if (StudioError.is(error, 'usage')) return [];
+    throw error;
+  }
 }

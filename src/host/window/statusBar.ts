@@ -1,14 +1,22 @@
-/** The status bar item: what runs, and one click to it. */
+/** The status bar items: what runs, and one click to it; where it runs, where there is a choice. */
 import * as vscode from 'vscode';
+import type { Connection } from '../../client/connect.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import type { HostBatchList } from '../batches/batchList.ts';
 import { statusText } from '../batches/statusText.ts';
 import type { Services } from '../services.ts';
+import type { KnownTargets } from '../targets/knownTargets.ts';
+import { targetItem } from '../targets/targetItem.ts';
 
-export function registerStatusBar(services: Services, batches: HostBatchList): vscode.Disposable {
+export function registerStatusBar(services: Services, batches: HostBatchList, targets: KnownTargets): vscode.Disposable {
+  return vscode.Disposable.from(runningItem(services, batches), whereItem(services, batches, targets));
+}
+
+function runningItem(services: Services, batches: HostBatchList): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('rollout.status', vscode.StatusBarAlignment.Left, 10);
   item.name = 'Rollout';
   const show = (): void => {
-    const status = statusText(batches.rows.value, services.server.state.value, services.server.target);
+    const status = statusText(batches.rows.value, services.server.state.value, services.server.target !== LOCAL);
     if (status === undefined) {
       item.hide();
       return;
@@ -32,4 +40,43 @@ export function registerStatusBar(services: Services, batches: HostBatchList): v
     { dispose: () => watching?.dispose() },
     { dispose: () => listeners.forEach((listener) => listener.dispose()) },
   );
+}
+
+function whereItem({ server }: Services, batches: HostBatchList, targets: KnownTargets): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem('rollout.target', vscode.StatusBarAlignment.Left, 9.9);
+  item.name = 'Rollout Target';
+  item.command = 'rollout.selectTarget';
+  let product: string | undefined;
+  const show = (): void => {
+    const shown = targetItem({ targets: targets.list.value, used: server.target, state: server.state.value, product, batches: batches.rows.value });
+    if (shown === undefined) {
+      item.hide();
+      return;
+    }
+    item.text = shown.text;
+    item.tooltip = shown.tooltip;
+    item.accessibilityInformation = { label: shown.label, role: 'button' };
+    item.show();
+  };
+  let asked = new AbortController();
+  const ask = ({ api }: Connection): void => {
+    asked.abort();
+    const { signal } = asked = new AbortController();
+    api.server(signal).then((info) => {
+      if (signal.aborted) return;
+      product = info.product;
+      show();
+    }, () => undefined); // its state tells
+  };
+  const forget = (): void => {
+    asked.abort();
+    product = undefined;
+    show();
+  };
+  const listeners = [targets.list.changed(show), batches.rows.changed(show), server.state.changed(show), server.moved(forget), server.connected(ask)];
+  show();
+  return vscode.Disposable.from(item, new vscode.Disposable(() => {
+    asked.abort();
+    for (const listener of listeners) listener.dispose();
+  }));
 }

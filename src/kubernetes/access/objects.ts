@@ -177,16 +177,17 @@ const configMap = kubeObject.extend({ data: strings.optional(), binaryData: stri
 export type ConfigMap = z.infer<typeof configMap>;
 
 const endpointSlice = kubeObject.extend({
+  addressType: z.string().optional(),
   endpoints: z
     .array(
       z.looseObject({
         addresses: z.array(z.string()),
         conditions: z.looseObject({ ready: z.boolean().nullish(), serving: z.boolean().nullish(), terminating: z.boolean().nullish() }).optional(),
-        targetRef: z.looseObject({ name: z.string().optional() }).optional(),
+        targetRef: z.looseObject({ kind: z.string().optional(), name: z.string().optional(), uid: z.string().optional() }).optional(),
       }),
     )
     .nullish(),
-  ports: z.array(z.looseObject({ name: z.string().nullish(), port: z.number().nullish() })).nullish(),
+  ports: z.array(z.looseObject({ name: z.string().nullish(), protocol: z.string().nullish(), port: z.number().nullish() })).nullish(),
 });
 export type EndpointSlice = z.infer<typeof endpointSlice>;
 

@@ -13,6 +13,8 @@ export const SECRETS_FILE = 'secrets.json';
 /** What `worker.json` says: a worker's configuration without what only the pod knows, and which programs to fetch. */
 export interface PodWorker {
   readonly server: string;
+  /** Further ones, tried in turn with it. */
+  readonly others?: readonly string[];
   readonly token: string;
   readonly batch: string;
   readonly slots: number;
@@ -51,9 +53,10 @@ async function fetched({ server, token, programs }) {
 const begun = Date.now();
 let config;
 let packed;
-for (let pause = 250; ; pause = Math.min(5_000, pause * 2)) {
+for (let pause = 250, tried = 0; ; pause = Math.min(5_000, pause * 2)) {
   config = JSON.parse(readFileSync(path.join(folder, '${WORKER_FILE}'), 'utf8'));
-  packed = await fetched(config);
+  const servers = [config.server, ...(config.others ?? [])];
+  packed = await fetched({ ...config, server: servers[tried++ % servers.length] });
   if (typeof packed !== 'string') break;
   if (Date.now() - begun > config.reconnect_seconds * 1000) end(3, 'The server at ' + config.server + ' gave no programs: ' + packed + '.');
   if (pause === 1_000) process.stderr.write('Waiting for the server at ' + config.server + ': ' + packed + '\\n');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { control, controlText, type ControlVerb } from '../../client/commands/control.ts';
 import { defineTool, type Effect, type StudioTool } from '../tool.ts';
 
+const RELEASE = z.boolean().optional().describe('Of a batch: keep no pods (on this machine: no worker processes) while it is paused. They end once nothing runs; resume_batch starts them again');
 const REASON = z.string().max(1000).optional().describe('Why; told in the record');
 
 interface Words {
@@ -15,12 +16,13 @@ interface Words {
 function controlTool(verb: ControlVerb, words: Words): StudioTool {
   return defineTool({
     ...words,
-    input: z.strictObject({ target: z.string().describe('A batch, BATCH/TASK/ATTEMPT or a rollout’s id'), ...(verb === 'cancel' ? { reason: REASON } : {}) }),
+    input: z.strictObject({ target: z.string().describe('A batch, BATCH/TASK/ATTEMPT or a rollout’s id'), ...(verb === 'cancel' ? { reason: REASON } : {}), ...(verb === 'pause' ? { release_pods: RELEASE } : {}) }),
     output: z.object({ kind: z.enum(['batch', 'rollout']), id: z.string(), changed: z.number().int().optional().describe('How many rollouts it concerned') }),
     idempotent: true,
     async run(given, { api, signal }) {
       const reason = REASON.parse(given['reason']);
-      const done = await control(api, given.target, verb, { reason, by: 'rollout mcp' }, signal);
+      const release = RELEASE.parse(given['release_pods']) === true;
+      const done = await control(api, given.target, verb, { reason, release, by: 'rollout mcp' }, signal);
       const { kind, id, reply } = done;
       return { data: { kind, id, ...(reply.changed === undefined ? {} : { changed: reply.changed }) }, text: controlText(verb, done) };
     },

@@ -26,7 +26,7 @@ export const launchBatch = defineTool({
   async run({ file, attempts, limit, tasks, seed, concurrency }, { api, session, signal }) {
     const { built, warnings, target } = await readBatch(workspaceFile(session.folder, file), session.folder, session.env, {
       ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(tasks === undefined ? {} : { tasks }),
-      ...(seed === undefined ? {} : { seed }), ...(concurrency === undefined ? {} : { concurrency }),
+      ...(session.target === undefined ? {} : { target: session.target }), ...(seed === undefined ? {} : { seed }), ...(concurrency === undefined ? {} : { concurrency }),
     });
     checkTarget(file, target, session.target);
     const batch = await launch(api, built, { signal });

@@ -19,6 +19,8 @@ export interface OpenHold {
   readonly side: 'before' | 'after';
   readonly why: EventData['hold']['why'];
   readonly breakpoint: string | undefined;
+  /** By the pause of its batch, not by a command of its own. */
+  readonly ofBatch: boolean;
   /** A holder took over in it and was lost before it came to the gate again. */
   carried: boolean;
 }
@@ -114,7 +116,7 @@ export class History {
         return;
       case 'hold':
         // An ancestor's hold is not this rollout's.
-        if (own) this.openHold = { span: event.span ?? 0, side: event.data.side, why: event.data.why, breakpoint: event.data.breakpoint, carried: false };
+        if (own) this.openHold = { span: event.span ?? 0, side: event.data.side, why: event.data.why, breakpoint: event.data.breakpoint, ofBatch: event.data.why === 'pause' && event.data.command === undefined, carried: false };
         return;
       case 'release':
         this.openHold = undefined;

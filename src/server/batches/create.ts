@@ -29,6 +29,7 @@ async function createOwn(services: Services, request: CreateBatch, known: BatchR
   const submission = await submissions.get(request.submission);
   const blobs = blobsOf(request.submission, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
+  if (known === undefined) services.checkNeeds(submission);
   // A repeat may come when the batch has ended and its secrets are gone.
   if (known?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');

@@ -43,6 +43,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   const submission = await submissions.get(sha);
   const blobs = blobsOf(sha, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
+  services.checkNeeds(submission);
   await checkEdits(services, parent, request.seq, request.edit ?? []);
   if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleBehind(services, parent, request.seq));
   const task = await store.task(parent.row.batch, parent.row.task_index);

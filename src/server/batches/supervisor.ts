@@ -3,6 +3,7 @@
  * given out, its stop rules are looked at, and its end is noticed. All it knows it can read again from the store, so
  * it goes on after a restart, and beside other servers.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { resolveEnv } from '../../config/env.ts';
@@ -26,6 +27,8 @@ export interface WorkerSource {
   wants(record: BatchRecord, submission: Submission): void;
   /** It has ended, or is gone. */
   gone(batch: string): void;
+  /** Values of `${env:…}` of a batch, where they are kept for its workers. */
+  secrets(batch: string): Promise<Record<string, string> | undefined>;
 }
 
 export interface SupervisorOptions {
@@ -41,6 +44,8 @@ export interface SupervisorOptions {
 }
 
 const LOOK_EVERY_MS = 50;
+const SECRETS_AGAIN_MS = 5_000;
+const SECRETS_WAIT_MS = 2_000;
 const SESSIONS_EVERY_MS = 5_000;
 /** Workers of a stopped batch end its rollouts themselves within a second; later the server does. */
 const STOP_GRACE_MS = 10_000;
@@ -51,6 +56,8 @@ interface Tracked {
   readonly id: string;
   readonly throttle: Throttle;
   submission: Submission | undefined;
+  /** The values of its `${env:…}` are not here: when to look for them again. */
+  secretsAt: number | undefined;
   /** What its agent calls, and whether one of these calls was answered. */
   endpoints: readonly string[];
   answered: boolean;
@@ -153,7 +160,7 @@ export class Supervisor {
     let tracked = this.#tracked.get(id);
     if (tracked === undefined) {
       const own: Tracked = {
-        id, submission: undefined, endpoints: [], answered: false, settled: true, stopTimer: undefined,
+        id, submission: undefined, secretsAt: undefined, endpoints: [], answered: false, settled: true, stopTimer: undefined,
         throttle: new Throttle(LOOK_EVERY_MS, () => this.#look(own), (error) => this.#options.log(`looking after ${id} failed: ${errorText(error)}`, { level: 'error', batch: id })),
       };
       tracked = own;
@@ -190,7 +197,8 @@ export class Supervisor {
       await this.#ended(tracked, record);
       return;
     }
-    const submission = tracked.submission ?? (await this.#use(tracked, record));
+    const again = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
+    const submission = tracked.submission === undefined || again ? await this.#use(tracked, record) : tracked.submission;
     hub.standing(record, 'server');
     leasing.look(tracked.id);
     workers?.wants(record, submission);
@@ -204,9 +212,13 @@ export class Supervisor {
   }
 
   async #use(tracked: Tracked, record: BatchRecord): Promise<Submission> {
-    const { submissions, secrets, pressure, leasing } = this.#options;
+    const { submissions, pressure, leasing } = this.#options;
     const submission = await submissions.get(record.spec.submission);
-    const values = (await secrets.get(tracked.id)) ?? {};
+    const found = submission.env.names.length === 0 ? {} : await this.#secrets(tracked.id);
+    tracked.secretsAt = found === undefined ? performance.now() + SECRETS_AGAIN_MS : undefined;
+    // What was tried before goes on as it is.
+    if (found === undefined && tracked.submission !== undefined) return submission;
+    const values = found ?? {};
     const agent = resolved(submission.agent.model.endpoints, values);
     const others = [
       ...(submission.world?.user === undefined ? [] : resolved(submission.world.user.model.endpoints, values)),
@@ -217,6 +229,22 @@ export class Supervisor {
     pressure.use(tracked.id, agent, others, submission.concurrency === 'auto' ? undefined : submission.concurrency);
     leasing.look(tracked.id, true);
     return submission;
+  }
+
+  /** What a server before this one, or beside it, was given is kept for the workers: from there it comes here. */
+  async #secrets(batch: string): Promise<Record<string, string> | undefined> {
+    const { secrets, workers, log } = this.#options;
+    const here = await secrets.get(batch);
+    if (here !== undefined) return here;
+    try {
+      // Nothing waits for a cluster that does not answer.
+      const there = await Promise.race([workers?.secrets(batch), delay(SECRETS_WAIT_MS, undefined, { ref: false })]);
+      if (there !== undefined) await secrets.put(batch, there);
+      return there;
+    } catch (error) {
+      log(`reading the values of its environment variables failed: ${errorText(error)}`, { level: 'warning', batch });
+      return undefined;
+    }
   }
 
   async #ended(tracked: Tracked, record: BatchRecord): Promise<void> {

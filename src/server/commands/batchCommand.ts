@@ -11,6 +11,8 @@ import type { Services } from '../services.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
 
 const nothing = z.object({});
+/** `release`: its workers are not kept while it is paused. */
+const pauseArgs = z.object({ release: z.boolean().optional() });
 const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
 /** `secrets`: of an ended batch they are gone, and its new tries need them again. */
 const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
@@ -46,13 +48,16 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
   const { store, supervisor, leasing } = services;
   const given = request.args ?? {};
   switch (request.verb) {
-    case 'pause':
+    case 'pause': {
+      const release = parse(pauseArgs, given, 'args').release === true;
+      return { told: release ? { release } : {}, apply: () => pause(services, batch, release) };
+    }
     case 'resume':
       parse(nothing, given, 'args');
       return {
         told: {},
         apply: async () => {
-          await store.setPaused(batch, request.verb === 'pause');
+          await store.setPaused(batch, false);
           leasing.look(batch, true);
           return {};
         },
@@ -101,6 +106,15 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
     case 'rescore':
       throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', { mend: 'Run the batch again with the other scorer.' });
   }
+}
+
+async function pause({ store, startsWorkers }: Services, batch: string, release: boolean): Promise<CommandReply> {
+  if (release && !startsWorkers) throw new StudioError('unsupported', 'This server starts no workers, so it can end none.', { mend: 'Pause the batch without that, and end its workers where they were started.' });
+  await store.setPaused(batch, true, release);
+  if (!release) return {};
+  const running = (await store.batch(batch))?.row.counts.running ?? 0;
+  const when = running === 0 ? 'Its workers end now' : `Its workers end once ${running === 1 ? 'the attempt that runs is' : `the ${running} attempts that run are`} held`;
+  return { text: `Paused batch ${batch}. ${when}, and what they hold waits in the queue; resume starts them again.` };
 }
 
 async function retry(services: Services, batch: string, secrets: Readonly<Record<string, string>> | undefined): Promise<CommandReply> {

@@ -14,8 +14,8 @@ export interface ServerOptions {
   readonly idleSeconds: number;
   /** Who brings workers. `none`: they come by themselves, with a token from `POST /v1/batches/<id>/worker_token`. */
   readonly executor: 'local' | 'kubernetes' | 'none';
-  /** How workers on other machines reach it. undefined: at the address it listens on. */
-  readonly advertise: string | undefined;
+  /** Origins at which workers on other machines reach it, or another server of its store where it is gone; tried in turn. None: the address it listens on. */
+  readonly advertise: readonly string[];
   /** Folder with its client tokens, in the files `full` and `read`. undefined: new ones each time it starts. */
   readonly tokens: string | undefined;
   /** Names and origins the server may be called by beside its own. */
@@ -43,7 +43,7 @@ export function parseOptions(argv: readonly string[]): ServerOptions {
     port: whole('port', values.port, 65_535),
     idleSeconds: seconds(values['idle-seconds']),
     executor,
-    advertise: values.advertise === undefined ? undefined : origin(values.advertise),
+    advertise: [...new Set(values.advertise.flatMap((text) => text.split(',')).map((text) => origin(text.trim())))],
     tokens: values.tokens,
     allowHosts: values['allow-host'].map((name) => name.toLowerCase()),
     allowOrigins: values['allow-origin'].map((origin) => origin.toLowerCase()),
@@ -64,7 +64,7 @@ function read(argv: readonly string[]) {
         'port': { type: 'string', default: '0' },
         'idle-seconds': { type: 'string', default: '60' },
         'executor': { type: 'string', default: 'local' },
-        'advertise': { type: 'string' },
+        'advertise': { type: 'string', multiple: true, default: [] },
         'tokens': { type: 'string' },
         'allow-host': { type: 'string', multiple: true, default: [] },
         'allow-origin': { type: 'string', multiple: true, default: [] },

@@ -123,7 +123,7 @@ function byLabel(label: string, values: Readonly<Record<string, number>>): Sampl
 function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): void {
   const each = (value: (endpoint: ServerInfo['endpoints'][number]) => number | undefined): Sample[] => endpoints.flatMap((endpoint) => {
     const found = value(endpoint);
-    return found === undefined ? [] : [{ value: found, labels: { endpoint: endpoint.endpoint } }];
+    return found === undefined ? [] : [{ value: found, labels: labelsOf(endpoint) }];
   });
   out.gauge('rollout_endpoint_permits', 'Model calls that may run at once.', each(({ permits }) => permits));
   out.gauge('rollout_endpoint_up', '1: it takes calls; 0: it is down.', each(({ state }) => Number(state !== 'down')));
@@ -132,6 +132,10 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
   out.gauge('rollout_endpoint_waiting', 'Requests that wait in the engine, as it says.', each(({ waiting }) => waiting));
   out.gauge('rollout_endpoint_kv_cache_ratio', 'Part of the engine’s KV cache that is in use, 0 to 1.', each(({ kv_cache }) => kv_cache));
   out.counter('rollout_endpoint_preemptions_total', 'Requests the engine preempted, as it says.', each(({ preemptions }) => preemptions));
+}
+
+function labelsOf({ endpoint, service, replica }: ServerInfo['endpoints'][number]): Record<string, string> {
+  return { endpoint, ...(service === undefined ? {} : { service }), ...(replica === undefined ? {} : { replica }) };
 }
 
 function writeProcess(out: Exposition, lag: LoopLag): void {

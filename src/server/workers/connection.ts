@@ -5,6 +5,8 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, workerFrame, type WorkerFrame } from '../../protocol/worker.ts';
 import type { Store } from '../../store/store.ts';
+import type { EventData } from '../../trace/schema.ts';
+import { durationText } from '../../trace/text/units.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import { commandFailed, commandDone } from '../commands/result.ts';
 import type { Log } from '../log.ts';
@@ -14,6 +16,7 @@ import { rawText } from '../socketText.ts';
 import { Appends } from './appends.ts';
 import { TRANSIENT, type Hub } from './hub.ts';
 import type { Leasing } from './leasing.ts';
+import type { Return } from './returns.ts';
 import { WorkerSession } from './session.ts';
 
 type Frame<T extends WorkerFrame['type']> = Extract<WorkerFrame, { type: T }>;
@@ -38,6 +41,8 @@ export interface WorkerContext {
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
   /** A rollout ended: its attempt may be settled. */
   readonly rolloutEnded: (batch: string) => void;
+  /** A worker had lost its server and has found this one. */
+  readonly returned: (batch: string, one: Return) => void;
 }
 
 export class WorkerConnection {
@@ -100,7 +105,7 @@ export class WorkerConnection {
         leasing.ask(session, Math.min(frame.want, MAX_WANT));
         return;
       case 'beat':
-        this.#handled(this.#beat(session));
+        this.#handled(this.#beat(session, frame));
         return;
       case 'claim':
         this.#handled(this.#claim(session, frame));
@@ -126,8 +131,9 @@ export class WorkerConnection {
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} is not here any more.`);
     const id = newId('s');
     await store.openSession({ session: id, batch: this.#batch, worker: frame.worker, slots: frame.slots, server: this.#context.server });
-    const { keep, drop } = await store.adopt(id, frame.rollouts);
-    await this.#replace(frame.worker, id);
+    // A worker that has just started has none, and waits.
+    const { keep, drop } = frame.rollouts.length === 0 ? { keep: [], drop: [] } : await store.adopt(id, frame.rollouts);
+    const before = await this.#replace(frame.worker, id);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch, worker: frame.worker, slots: frame.slots, paused: record.paused, breakpoints: JSON.stringify(record.breakpoints),
     });
@@ -138,28 +144,33 @@ export class WorkerConnection {
     this.#session = session;
     session.send({ type: 'welcome', session: id, clock: await store.now(), beat_s: BEAT_SECONDS, lease_s: LEASE_SECONDS, keep, drop });
     hub.add(session);
+    if (frame.away_ms !== undefined) this.#context.returned(this.#batch, { awayMs: frame.away_ms, moved: before === undefined ? undefined : before !== this.#context.server, kept: keep.length, dropped: drop.length });
     if (keep.length > 0) hub.tellStanding(session, record);
     await hub.sendPermits(session, this.#context.permits(id));
     for (const { rollout } of keep) if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
   }
 
-  /** The same worker's earlier session is over: what it did not bring along goes back to the queue at once. */
-  async #replace(worker: string, id: string): Promise<void> {
+  /** The same worker's earlier session is over: what it did not bring along goes back to the queue at once. Gives which server that was at. */
+  async #replace(worker: string, id: string): Promise<string | undefined> {
     const { store, hub } = this.#context;
-    for (const old of await store.sessions()) {
-      if (old.session === id || old.worker !== worker || old.batch !== this.#batch) continue;
+    let server: string | undefined;
+    for (const old of await store.sessions({ batch: this.#batch, worker })) {
+      if (old.session === id) continue;
+      server = old.server;
       hub.session(old.session)?.expire();
       await store.endSession(old.session, 'The worker connected anew without it.');
     }
+    return server;
   }
 
-  async #beat(session: WorkerSession): Promise<void> {
+  async #beat(session: WorkerSession, { skew_ms }: Frame<'beat'>): Promise<void> {
     const { store, hub } = this.#context;
     if (!(await store.beat(session.id))) {
       session.expire();
       return;
     }
     await hub.sendPermits(session, this.#context.permits(session.id));
+    if (skew_ms !== undefined) await store.tell(session.batch, 'infra', clockSkew(session.worker, skew_ms));
   }
 
   async #claim(session: WorkerSession, frame: Frame<'claim'>): Promise<void> {
@@ -196,4 +207,9 @@ export class WorkerConnection {
     const reason = Buffer.from(errorText(error)).subarray(0, 120).toString('utf8').replace(/\uFFFD+$/, '');
     this.#socket.close(code, reason);
   }
+}
+
+/** Told once of each worker whose clock is off. */
+function clockSkew(worker: string, ms: number): EventData['infra'] {
+  return { what: 'clock_skew', worker, text: `The clock of worker ${worker} is ${durationText(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the server's. Its events have the server's time all the same; tools and what they call see the wrong one: set it by NTP.` };
 }

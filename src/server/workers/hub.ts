@@ -17,20 +17,27 @@ export const TRANSIENT = '~';
 /** Permits are pushed between beats when one goes to or from 0, or changes by this share. */
 const PUSHED_CHANGE = 0.2;
 const PUSH_EVERY_MS = 100;
+/** How old what a beat is answered with may be. */
+const SHARES_MS = 100;
 
 export interface HubOptions {
   readonly store: Store;
   readonly changes: Changes;
   readonly log: Log;
   readonly shares: () => Map<string, Record<string, number>>;
+  /** What is called in the place of endpoints of a batch. */
+  readonly replicas: (batch: string) => Record<string, string[]>;
 }
 
-interface Known { readonly session: WorkerSession; readonly commands: Throttle; readonly unwatch: () => void }
+interface Known { readonly session: WorkerSession; readonly caller: Caller; readonly commands: Throttle; readonly unwatch: () => void }
 
 export class Hub {
   readonly #options: HubOptions;
   readonly #sessions = new Map<string, Known>();
   readonly #push: Throttle;
+  #callers: Caller[] | undefined;
+  #shared: ReadonlyMap<string, Record<string, number>> = new Map();
+  #sharedAt = -Infinity;
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -45,13 +52,28 @@ export class Hub {
     return this.#sessions.get(id)?.session;
   }
 
-  callers(): Caller[] {
-    return Array.from(this.#sessions.values(), ({ session }) => ({ session: session.id, batch: session.batch, running: session.running }));
+  /** All of them, as they are at any moment: each report of an endpoint goes through them. */
+  callers(): readonly Caller[] {
+    this.#callers ??= Array.from(this.#sessions.values(), ({ caller }) => caller);
+    return this.#callers;
+  }
+
+  /** Permits of a session as of a moment ago: each of a thousand beats every few seconds, and working them out goes through all. */
+  permits(session: string): Record<string, number> {
+    const known = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
+    return known ?? this.#share().get(session) ?? {};
   }
 
   add(session: WorkerSession): void {
     const commands = new Throttle(0, () => this.#deliver(session), this.#failed);
-    this.#sessions.set(session.id, { session, commands, unwatch: this.#options.changes.on(session.id, () => commands.ask(true)) });
+    const caller: Caller = {
+      session: session.id, batch: session.batch,
+      get running() {
+        return session.running;
+      },
+    };
+    this.#callers = undefined;
+    this.#sessions.set(session.id, { session, caller, commands, unwatch: this.#options.changes.on(session.id, () => commands.ask(true)) });
     commands.ask(true);
   }
 
@@ -60,6 +82,7 @@ export class Hub {
     known?.unwatch();
     known?.commands.close();
     this.#sessions.delete(session.id);
+    this.#callers = undefined;
   }
 
   close(): void {
@@ -116,20 +139,32 @@ export class Hub {
 
   /** Permits changed by much: tell those it concerns before their next beat. */
   permitsChanged(): void {
+    this.#sharedAt = -Infinity;
     this.#push.ask();
   }
 
   /** The answer to a beat, or a push between beats. */
   async sendPermits(session: WorkerSession, permits: Record<string, number>): Promise<void> {
+    const clock = await this.#options.store.now();
+    const replicas = this.#options.replicas(session.batch);
     session.permits = permits;
-    session.send({ type: 'beat', clock: await this.#options.store.now(), permits });
+    session.replicas = JSON.stringify(replicas);
+    session.send({ type: 'beat', clock, permits, ...(Object.keys(replicas).length === 0 ? {} : { replicas }) });
+  }
+
+  #share(): ReadonlyMap<string, Record<string, number>> {
+    this.#shared = this.#options.shares();
+    this.#sharedAt = performance.now();
+    return this.#shared;
   }
 
   async #pushPermits(): Promise<void> {
-    const shares = this.#options.shares();
+    const shares = this.#share();
     for (const { session } of [...this.#sessions.values()]) {
       const permits = shares.get(session.id);
-      if (permits !== undefined && muchChanged(session.permits, permits)) await this.sendPermits(session, permits);
+      if (permits === undefined) continue;
+      const moved = session.replicas !== JSON.stringify(this.#options.replicas(session.batch));
+      if (moved || muchChanged(session.permits, permits)) await this.sendPermits(session, permits);
     }
   }
 

@@ -27,6 +27,8 @@ export interface LeasingOptions {
 export class Leasing {
   readonly #options: LeasingOptions;
   readonly #batches = new Map<string, Throttle>();
+  /** By batch, in the order in which they asked: who waits for work. Some may have got it, or be gone. */
+  readonly #hungry = new Map<string, Set<WorkerSession>>();
   #closed = false;
 
   constructor(options: LeasingOptions) {
@@ -38,21 +40,19 @@ export class Leasing {
     session.wanted += want;
     if (!session.unanswered) session.askedAt = performance.now();
     session.unanswered = true;
+    const hungry = this.#hungry.get(session.batch) ?? new Set();
+    this.#hungry.set(session.batch, hungry.add(session));
     this.#throttle(session.batch).ask(true);
   }
 
   /** Something of the batch changed; `now`: it is known that there may be work. */
   look(batch: string, now = false): void {
-    for (const session of this.#options.hub.sessions(batch)) {
-      if (session.wanted === 0) continue;
-      this.#throttle(batch).ask(now);
-      return;
-    }
+    if (this.#hungry.has(batch)) this.#throttle(batch).ask(now);
   }
 
   /** Endpoints can take more, or less. */
   lookAtAll(): void {
-    for (const batch of new Set(Array.from(this.#options.hub.sessions(), (session) => session.batch))) this.look(batch);
+    for (const batch of this.#hungry.keys()) this.look(batch);
   }
 
   /** The batch has ended: none will ever come. */
@@ -60,6 +60,7 @@ export class Leasing {
     for (const session of this.#options.hub.sessions(batch)) tellDrained(session);
     this.#batches.get(batch)?.close();
     this.#batches.delete(batch);
+    this.#hungry.delete(batch);
   }
 
   close(): void {
@@ -78,9 +79,9 @@ export class Leasing {
   }
 
   async #lease(batch: string): Promise<void> {
-    const { store, hub } = this.#options;
+    const { store } = this.#options;
     const record = await store.batch(batch);
-    const hungry = [...hub.sessions(batch)].filter((session) => session.wanted > 0 || session.unanswered);
+    const hungry = this.#hungryOf(batch);
     if (record === undefined || record.row.state === 'ended') {
       hungry.forEach(tellDrained);
       return;
@@ -92,6 +93,15 @@ export class Leasing {
       this.#options.counters.leaseSeconds.observe((performance.now() - session.askedAt) / 1_000);
       if (session.wanted > 0) session.send({ type: 'granted', now: given.get(session.id) ?? 0, drained: false });
     }
+  }
+
+  #hungryOf(batch: string): WorkerSession[] {
+    const hungry = this.#hungry.get(batch) ?? new Set();
+    for (const session of hungry) {
+      if (this.#options.hub.session(session.id) !== session || (session.wanted === 0 && !session.unanswered)) hungry.delete(session);
+    }
+    if (hungry.size === 0) this.#hungry.delete(batch);
+    return [...hungry];
   }
 
   /** Gives how many each session got. */

@@ -27,8 +27,9 @@ export class WorkerSession {
   appending = 0;
   /** The server ends: what it still appends is not taken, and comes again at the next server. */
   leaving = false;
-  /** What it was told last: permits, and how its batch stands. */
+  /** What it was told last: permits and replicas, and how its batch stands. */
   permits: Readonly<Record<string, number>> = {};
+  replicas = '{}';
   paused: boolean;
   breakpoints: string;
   stopped = false;

@@ -28,6 +28,8 @@ export interface Batch {
   reason: string | null;
   sealed: boolean;
   paused: boolean;
+  /** Paused, and its workers are not to wait with it. */
+  released: boolean;
   /** Set by `stop`: why nothing of it is started any more. */
   stopping: string | null;
   breakpoints: string;
@@ -41,6 +43,9 @@ export interface Batch {
   last: number;
   lastAt: number;
 }
+
+/** In the column `paused`, where 1 is a plain pause. */
+const RELEASED = 2;
 
 const SAVED = [
   'id', 'ended_at', 'reason', 'sealed', 'paused', 'stopping', 'breakpoints', 'tasks', ...STANDINGS,
@@ -62,7 +67,8 @@ export function readBatch(row: Row): Batch {
     endedAt: intOr(row, 'ended_at', null),
     reason: reason === null ? null : unquote(reason),
     sealed: int(row, 'sealed') === 1,
-    paused: int(row, 'paused') === 1,
+    paused: int(row, 'paused') !== 0,
+    released: int(row, 'paused') === RELEASED,
     stopping: stopping === null ? null : unquote(stopping),
     breakpoints: text(row, 'breakpoints'),
     tasks: int(row, 'tasks'),
@@ -115,7 +121,7 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
   for (const batch of batches) {
     tx.changed(batch.name);
     rows.push([
-      batch.id, batch.endedAt, batch.reason === null ? null : quote(batch.reason), batch.sealed ? 1 : 0, batch.paused ? 1 : 0,
+      batch.id, batch.endedAt, batch.reason === null ? null : quote(batch.reason), batch.sealed ? 1 : 0, batch.released ? RELEASED : batch.paused ? 1 : 0,
       batch.stopping === null ? null : quote(batch.stopping), batch.breakpoints, batch.tasks,
       ...STANDINGS.map((standing) => batch.counts[standing]),
       batch.truncated, batch.steps, batch.input_tokens, batch.output_tokens, batch.rev, batch.last, batch.lastAt,
@@ -139,6 +145,7 @@ export function batchRow(batch: Batch): BatchRow {
     created_at: batch.createdAt,
     ...(batch.endedAt === null ? {} : { ended_at: batch.endedAt }),
     state: batch.endedAt !== null ? 'ended' : batch.paused ? 'paused' : batch.sealed ? 'running' : 'open',
+    ...(batch.released && batch.endedAt === null ? { released: true } : {}),
     submission: spec.submission,
     tasks: batch.tasks,
     attempts: spec.attempts,
@@ -161,6 +168,7 @@ export function batchRecord(batch: Batch): BatchRecord {
     spec: batch.spec,
     sealed: batch.sealed,
     paused: batch.paused,
+    released: batch.released,
     ...(batch.stopping === null ? {} : { stopping: batch.stopping }),
     breakpoints: stored(batch.breakpoints),
   };

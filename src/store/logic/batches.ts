@@ -73,10 +73,11 @@ export async function stop(tx: Transaction, name: string, reason: string): Promi
 }
 
 /** See `Store.setPaused`. */
-export async function setPaused(tx: Transaction, name: string, paused: boolean): Promise<void> {
+export async function setPaused(tx: Transaction, name: string, paused: boolean, release: boolean): Promise<void> {
   await withBatch(tx, name, (batch) => {
     if (batch.endedAt !== null) throw ended(batch);
     batch.paused = paused;
+    batch.released = paused && (release || batch.released);
   });
 }
 

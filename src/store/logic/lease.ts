@@ -1,40 +1,77 @@
 import type { TaskRecord } from '../../trace/task.ts';
 import { int, stored, text } from '../sql/row.ts';
-import type { Transaction } from '../sql/sql.ts';
+import type { Row, Transaction } from '../sql/sql.ts';
 import type { Lease } from '../store.ts';
+import type { Batch } from './batchState.ts';
 import { Ledger } from './ledger.ts';
-import { lineageOf, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
-import { noSession } from './sessions.ts';
+import { lineageOf, readRollout, SELECT_ROLLOUT, type RolloutRecordRow } from './rolloutState.ts';
 
-/** See `Store.lease`. */
-export async function lease(tx: Transaction, name: string, want: number): Promise<Lease[]> {
-  if (want <= 0) return [];
-  const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
-  if (session === undefined) throw noSession(name);
-  const id = int(session, 'batch');
+export interface LeaseRequest {
+  readonly session: string;
+  readonly want: number;
+}
+
+/** One session that takes some of what its batch has queued. */
+interface Taker {
+  readonly session: Row;
+  readonly want: number;
+  readonly leases: Lease[];
+}
+
+/** See `Store.lease`, for many sessions in one transaction; the results stand in the order of the requests. */
+export async function leaseAll(tx: Transaction, requests: readonly LeaseRequest[]): Promise<(Lease[] | 'no session')[]> {
+  const names = [...new Set(requests.map(({ session }) => session))];
+  const rows = await tx.all(`SELECT id, name, batch, worker FROM session WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`, names);
+  const sessions = new Map(rows.map((row) => [text(row, 'name'), row]));
+  const takers = new Map<number, Taker[]>();
+  const results = requests.map(({ session: name, want }) => {
+    const session = sessions.get(name);
+    if (session === undefined) return 'no session';
+    const taker: Taker = { session, want, leases: [] };
+    const batch = int(session, 'batch');
+    const others = takers.get(batch);
+    if (others === undefined) takers.set(batch, [taker]);
+    else others.push(taker);
+    return taker.leases;
+  });
+
+  // In the order of their ids: whoever locks several batches does so.
+  for (const [batch, those] of [...takers].sort(([a], [b]) => a - b)) await leaseOf(tx, batch, those);
+  return results;
+}
+
+async function leaseOf(tx: Transaction, id: number, takers: readonly Taker[]): Promise<void> {
   // Two servers that lease at once take different ones instead of waiting for each other.
-  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`, id, want);
+  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`, id, takers.reduce((sum, { want }) => sum + want, 0));
   const rollouts = rows.map(readRollout);
   const ledger = await Ledger.of(tx, rollouts);
   const batch = ledger.batchIfThere(id);
-  if (batch === undefined || batch.paused || batch.stopping !== null || batch.endedAt !== null) return [];
-  const leases: Lease[] = [];
-  const tasks = new Map<number, TaskRecord>();
-  const records = await tx.all(`SELECT idx, record FROM task WHERE batch = ? AND ${tx.dialect.anyInt('idx')}`, id, [...new Set(rollouts.map(({ task }) => task))]);
-  for (const row of records) tasks.set(int(row, 'idx'), stored<TaskRecord>(text(row, 'record')));
-  for (const rollout of rollouts) {
-    const task = tasks.get(rollout.task);
-    if (task === undefined) throw new Error(`task ${rollout.task} of batch ${batch.name} is not there`);
-    ledger.change(rollout);
-    rollout.state = 'running';
-    rollout.epoch += 1;
-    rollout.session = int(session, 'id');
-    rollout.worker = text(session, 'worker');
-    leases.push({
-      rollout: rollout.name, epoch: rollout.epoch, task, attempt: rollout.attempt, try: rollout.try,
-      lineage: lineageOf(batch), last: rollout.last, held: rollout.progress.hold !== undefined,
-    });
+  if (batch === undefined || batch.paused || batch.stopping !== null || batch.endedAt !== null) return;
+  const tasks = await tasksOf(tx, id, rollouts);
+  let next = 0;
+  for (const { session, want, leases } of takers) {
+    const taken = rollouts.slice(next, next + want);
+    next += taken.length;
+    for (const rollout of taken) leases.push(take(ledger, batch, session, rollout, tasks));
   }
   await ledger.save();
-  return leases;
+}
+
+function take(ledger: Ledger, batch: Batch, session: Row, rollout: RolloutRecordRow, tasks: ReadonlyMap<number, TaskRecord>): Lease {
+  const task = tasks.get(rollout.task);
+  if (task === undefined) throw new Error(`task ${rollout.task} of batch ${batch.name} is not there`);
+  ledger.change(rollout);
+  rollout.state = 'running';
+  rollout.epoch += 1;
+  rollout.session = int(session, 'id');
+  rollout.worker = text(session, 'worker');
+  return {
+    rollout: rollout.name, epoch: rollout.epoch, task, attempt: rollout.attempt, try: rollout.try,
+    lineage: lineageOf(batch), last: rollout.last, held: rollout.progress.hold !== undefined,
+  };
+}
+
+async function tasksOf(tx: Transaction, batch: number, rollouts: readonly RolloutRecordRow[]): Promise<Map<number, TaskRecord>> {
+  const rows = await tx.all(`SELECT idx, record FROM task WHERE batch = ? AND ${tx.dialect.anyInt('idx')}`, batch, [...new Set(rollouts.map(({ task }) => task))]);
+  return new Map(rows.map((row) => [int(row, 'idx'), stored<TaskRecord>(text(row, 'record'))]));
 }

@@ -5,15 +5,6 @@ import { isOpen, lockBatches, saveBatches, type Batch, type Standing } from './b
 import { tellBatch } from './events.ts';
 import { insertRollouts, readRollout, saveRollouts, SELECT_ROLLOUT, standingOf, type NewRollout, type RolloutRecordRow } from './rolloutState.ts';
 
-interface Before {
-  /** Undefined when another try of its attempt is the newest. */
-  readonly standing: Standing | undefined;
-  readonly ended: boolean;
-  readonly steps: number;
-  readonly input: number;
-  readonly output: number;
-}
-
 /**
  * What one transaction does to rollouts, and all that follows from it: attempts are settled or get their next try,
  * duplicates are marked, the counters of batches and tasks move, batches end. Whoever changes rollouts says so by
@@ -22,7 +13,8 @@ interface Before {
 export class Ledger {
   readonly #tx: Transaction;
   readonly #batches: Map<number, Batch>;
-  readonly #before = new Map<RolloutRecordRow, Before>();
+  /** What is changed, with what it was. */
+  readonly #before = new Map<RolloutRecordRow, RolloutRecordRow>();
   readonly #tries = new Map<Batch, NewRollout[]>();
   /** By batch and task index. */
   readonly #tasks = new Map<Batch, Map<number, { open: number; passed: number }>>();
@@ -49,15 +41,7 @@ export class Ledger {
   }
 
   change(rollout: RolloutRecordRow): RolloutRecordRow {
-    if (!this.#before.has(rollout)) {
-      this.#before.set(rollout, {
-        standing: rollout.newest ? standingOf(rollout) : undefined,
-        ended: rollout.state === 'ended',
-        steps: rollout.progress.steps,
-        input: rollout.progress.input_tokens,
-        output: rollout.progress.output_tokens,
-      });
-    }
+    if (!this.#before.has(rollout)) this.#before.set(rollout, { ...rollout });
     return rollout;
   }
 
@@ -72,16 +56,16 @@ export class Ledger {
 
   /** Writes everything back. */
   async save(): Promise<void> {
-    for (const [rollout, before] of this.#before) {
+    for (const [rollout, was] of this.#before) {
       const batch = this.batch(rollout.batch);
-      if (rollout.state === 'ended' && !before.ended) await this.#settle(batch, rollout);
-      // Whoever was the newest try and is no more has a queued one after it.
-      this.#move(batch, rollout.task, before.standing, rollout.newest ? standingOf(rollout) : before.standing === undefined ? undefined : 'queued');
-      batch.steps += rollout.progress.steps - before.steps;
-      batch.input_tokens += rollout.progress.input_tokens - before.input;
-      batch.output_tokens += rollout.progress.output_tokens - before.output;
+      if (rollout.state === 'ended' && was.state !== 'ended') await this.#settle(batch, rollout);
+      // Of an attempt that another try stands for nothing moves. Whoever was the newest try and is no more has a queued one after it.
+      if (was.newest) this.#move(batch, rollout.task, standingOf(was), rollout.newest ? standingOf(rollout) : 'queued');
+      batch.steps += rollout.progress.steps - was.progress.steps;
+      batch.input_tokens += rollout.progress.input_tokens - was.progress.input_tokens;
+      batch.output_tokens += rollout.progress.output_tokens - was.progress.output_tokens;
     }
-    if (this.#before.size > 0) await saveRollouts(this.#tx, this.#before.keys(), (id) => this.batch(id));
+    if (this.#before.size > 0) await saveRollouts(this.#tx, this.#before, (id) => this.batch(id));
     for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');
     for (const [batch, tasks] of this.#tasks) {
       for (const [task, { open, passed }] of tasks) {
@@ -129,8 +113,8 @@ export class Ledger {
     }
   }
 
-  #move(batch: Batch, task: number, from: Standing | undefined, to: Standing | undefined): void {
-    if (from === to || from === undefined || to === undefined) return;
+  #move(batch: Batch, task: number, from: Standing, to: Standing): void {
+    if (from === to) return;
     batch.counts[from] -= 1;
     batch.counts[to] += 1;
     this.#count(batch, task, (isOpen(to) ? 1 : 0) - (isOpen(from) ? 1 : 0), to === 'passed' ? 1 : 0);

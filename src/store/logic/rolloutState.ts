@@ -36,6 +36,12 @@ export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}
   FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;
 
 const SAVED = ['id', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'session', 'worker', 'rev', 'duplicate_of', 'fingerprint', 'progress'] as const;
+type Saved = (typeof SAVED)[number];
+/** What most changes are: a stream goes on, or its holder is another one. Each column left out spares the indexes that hold it. */
+const NARROW: readonly (readonly Saved[])[] = [
+  ['id', 'last', 'rev', 'progress'],
+  ['id', 'state', 'epoch', 'session', 'worker', 'rev'],
+];
 
 export function readRollout(row: Row): RolloutRecordRow {
   const state = STATES[int(row, 'state')];
@@ -62,19 +68,35 @@ export function rolloutRow(row: Row): RolloutRow {
   };
 }
 
-/** Writes rollouts back, each under the next revision of its (locked) batch, and lets their watchers know. */
-export async function saveRollouts(tx: Transaction, rollouts: Iterable<RolloutRecordRow>, batchOf: (id: number) => Batch): Promise<void> {
-  const rows: Value[][] = [];
-  for (const rollout of rollouts) {
+/** All but `progress`, whose text costs more than all others. */
+function valuesOf(rollout: RolloutRecordRow): Record<Exclude<Saved, 'progress'>, Value> {
+  const { id, epoch, last, session, worker, rev } = rollout;
+  return {
+    id, epoch, last, session, worker, rev,
+    state: STATES.indexOf(rollout.state), outcome: rollout.outcome === null ? null : OUTCOMES.indexOf(rollout.outcome),
+    newest: rollout.newest ? 1 : 0, settles: rollout.settles ? 1 : 0, duplicate_of: rollout.duplicateOf,
+    fingerprint: rollout.progress.fingerprint ?? null,
+  };
+}
+
+/**
+ * Writes rollouts back, each under the next revision of its (locked) batch, and lets their watchers know. `rollouts`:
+ * each with what it was before.
+ */
+export async function saveRollouts(tx: Transaction, rollouts: ReadonlyMap<RolloutRecordRow, RolloutRecordRow>, batchOf: (id: number) => Batch): Promise<void> {
+  const rows = new Map<readonly Saved[], Value[][]>();
+  for (const [rollout, was] of rollouts) {
     rollout.rev = ++batchOf(rollout.batch).rev;
     tx.changed(rollout.name);
-    rows.push([
-      rollout.id, STATES.indexOf(rollout.state), rollout.outcome === null ? null : OUTCOMES.indexOf(rollout.outcome), rollout.epoch, rollout.last,
-      rollout.newest ? 1 : 0, rollout.settles ? 1 : 0, rollout.session, rollout.worker, rollout.rev, rollout.duplicateOf,
-      rollout.progress.fingerprint ?? null, JSON.stringify(rollout.progress),
-    ]);
+    const [values, old] = [valuesOf(rollout), valuesOf(was)];
+    const same = (column: Saved): boolean => (column === 'progress' ? rollout.progress === was.progress : values[column] === old[column]);
+    const changed = SAVED.filter((column) => !same(column));
+    const columns = NARROW.find((some) => changed.every((column) => some.includes(column))) ?? SAVED;
+    const those = rows.get(columns) ?? [];
+    rows.set(columns, those);
+    those.push(columns.map((column) => (column === 'progress' ? JSON.stringify(rollout.progress) : values[column])));
   }
-  await tx.update(ROLLOUT, SAVED, rows);
+  for (const [columns, those] of rows) await tx.update(ROLLOUT, columns, those);
 }
 
 export interface NewRollout {

@@ -86,8 +86,10 @@ export async function adopt(tx: Transaction, name: string, held: readonly { roll
   const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
   if (session === undefined) throw noSession(name);
   const epochs = new Map(held.map(({ rollout, epoch }) => [rollout, epoch]));
-  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} AND batch = ? ORDER BY id${tx.dialect.forUpdate}`, [...epochs.keys()], int(session, 'batch'));
-  const mine = rows.map(readRollout).filter((rollout) => rollout.epoch === epochs.get(rollout.name) && rollout.state !== 'ended');
+  // By their names alone: with the batch too, SQLite would go through all rollouts of the batch.
+  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`, [...epochs.keys()]);
+  const batch = int(session, 'batch');
+  const mine = rows.map(readRollout).filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name) && rollout.state !== 'ended');
   const ledger = await Ledger.of(tx, mine);
   for (const rollout of mine) {
     ledger.change(rollout);
@@ -101,11 +103,14 @@ export async function adopt(tx: Transaction, name: string, held: readonly { roll
 }
 
 /** See `Store.sessions`. */
-export async function listSessions(db: Reader): Promise<SessionRecord[]> {
+export async function listSessions(db: Reader, of?: { batch: string; worker?: string }): Promise<SessionRecord[]> {
+  const wanted: string[] = [];
+  if (of !== undefined) wanted.push(of.batch, ...(of.worker === undefined ? [] : [quote(of.worker)]));
+  const where = ['b.name = ?', 's.worker = ?'].slice(0, wanted.length).join(' AND ');
   const rows = await db.all(`SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server, s.expires_at AS expires_at,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 1) AS running,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 2) AS held
-    FROM session s JOIN batch b ON b.id = s.batch ORDER BY s.id`);
+    FROM session s JOIN batch b ON b.id = s.batch${where === '' ? '' : ` WHERE ${where}`} ORDER BY s.id`, ...wanted);
   return rows.map((row) => ({
     session: text(row, 'name'), batch: text(row, 'batch'), worker: unquote(text(row, 'worker')), slots: int(row, 'slots'), server: text(row, 'server'),
     expiresAt: int(row, 'expires_at'), running: int(row, 'running'), held: int(row, 'held'),

@@ -52,9 +52,10 @@ export interface Sql {
   read<T>(job: (db: Reader) => Promise<T>): Promise<T>;
   /**
    * Runs `job` in a transaction and resolves once that is safely on disk. The job may run more than once (another job
-   * of the same group failed, the connection was lost), so it must change nothing but the database.
+   * of the same group failed, the connection was lost), so it must change nothing but the database. `urgent`: it is
+   * short, and goes before others that wait.
    */
-  write<T>(job: (tx: Transaction) => Promise<T>): Promise<T>;
+  write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T>;
   /** See `Store.watch`. */
   watch(changed: (ids: readonly string[]) => void): () => void;
   /** See `Store.elect`. */

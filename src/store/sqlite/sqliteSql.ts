@@ -1,4 +1,5 @@
-import { StudioError } from '../../common/errors.ts';
+import { open, type FileHandle } from 'node:fs/promises';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { int } from '../sql/row.ts';
 import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import { Watchers } from '../sql/watchers.ts';
@@ -26,6 +27,9 @@ interface Waiting {
 /**
  * One connection writes, another reads what is committed. Writers that arrive in the same turn of the event loop, or
  * while a commit goes on, share the next commit and its fsync (group commit): one that is alone waits for nobody.
+ *
+ * With a write-ahead log the fsync of a commit is ours (SQLite's own, of `synchronous = FULL`, would hold up the event
+ * loop): nobody is told of a commit, and no other begins, before the log is on disk.
  */
 export class SqliteSql implements Sql {
   readonly dialect = DIALECT;
@@ -33,12 +37,18 @@ export class SqliteSql implements Sql {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #watchers = new Watchers();
+  readonly #log: string | undefined;
+  #logFile: FileHandle | undefined;
   #waiting: Waiting[] = [];
+  #urgent: Waiting[] = [];
   #writing: Promise<void> | undefined;
+  #broken: StudioError | undefined;
   #closed = false;
 
-  constructor(writer: SqliteDatabase, reader: SqliteDatabase, folder: string) {
+  /** `log`: the write-ahead log, where `writer` leaves its fsync at a commit to us. */
+  constructor(writer: SqliteDatabase, reader: SqliteDatabase, folder: string, log?: string) {
     this.#folder = folder;
+    this.#log = log;
     this.#writer = new Connection(writer);
     this.#reader = new Connection(reader);
   }
@@ -55,11 +65,11 @@ export class SqliteSql implements Sql {
     }
   }
 
-  write<T>(job: (tx: Transaction) => Promise<T>): Promise<T> {
+  write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T> {
     if (this.#closed) return Promise.reject(new StudioError('storage', `The store in ${this.#folder} is closed.`));
     return new Promise<T>((resolve, reject) => {
       // What `run` gives is what `resolve` takes: the pair never parts.
-      this.#waiting.push({ run: job, resolve: (value) => resolve(value as T), reject });
+      (urgent === undefined ? this.#waiting : this.#urgent).push({ run: job, resolve: (value) => resolve(value as T), reject });
       this.#writing ??= this.#writeAll();
     });
   }
@@ -91,6 +101,7 @@ export class SqliteSql implements Sql {
     if (this.#closed) return;
     this.#closed = true;
     await this.#writing;
+    await this.#logFile?.close();
     this.#reader.database.close();
     this.#writer.database.close();
   }
@@ -98,8 +109,10 @@ export class SqliteSql implements Sql {
   async #writeAll(): Promise<void> {
     // The frames a server reads in one turn of the event loop arrive one after the other: commit them together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, GROUP);
+    for (let urgent = true; this.#waiting.length > 0 || this.#urgent.length > 0; urgent = !urgent) {
+      // Either kind has its turn: what is urgent has a commit of its own, which a large one would hold up.
+      const group = (urgent ? this.#urgent : this.#waiting).splice(0, GROUP);
+      if (group.length === 0) continue;
       if (!(await this.#commit(group, group.length > 1))) {
         for (const one of group) await this.#commit([one], false);
       }
@@ -113,8 +126,9 @@ export class SqliteSql implements Sql {
   async #commit(group: readonly Waiting[], tryAlone: boolean): Promise<boolean> {
     const changed = new Set<string>();
     const results: unknown[] = [];
+    const tx = new SqliteTransaction(this.#writer, changed);
     try {
-      const tx = new SqliteTransaction(this.#writer, changed);
+      if (this.#broken !== undefined) throw this.#broken;
       tx.exec('BEGIN IMMEDIATE');
       for (const one of group) results.push(await one.run(tx));
       tx.exec('COMMIT');
@@ -124,9 +138,27 @@ export class SqliteSql implements Sql {
       for (const one of group) one.reject(sqliteError(error, this.#folder));
       return true;
     }
+    const broken = tx.wrote ? await this.#sync() : undefined;
+    if (broken !== undefined) {
+      for (const one of group) one.reject(broken);
+      return true;
+    }
     group.forEach((one, index) => one.resolve(results[index]));
     if (changed.size > 0) this.#watchers.tell([...changed]);
     return true;
+  }
+
+  /** What is committed lasts from here on. Where the disk fails at that nobody knows what it has, so nothing more is written. */
+  async #sync(): Promise<StudioError | undefined> {
+    if (this.#log === undefined) return undefined;
+    try {
+      this.#logFile ??= await open(this.#log, 'r+');
+      await this.#logFile.datasync();
+      return undefined;
+    } catch (error) {
+      this.#broken = new StudioError('storage', `The disk below ${this.#folder} failed: ${errorText(error)}.`, { mend: 'Check the disk and the space left on it, then start the server again.', cause: error });
+      return this.#broken;
+    }
   }
 
   #rollBack(): void {
@@ -174,6 +206,8 @@ class SqliteTransaction implements Transaction {
   readonly now = Date.now();
   readonly #connection: Connection;
   readonly #changed: Set<string>;
+  /** Something may have been written. */
+  wrote = false;
 
   constructor(connection: Connection, changed: Set<string>) {
     this.#connection = connection;
@@ -194,11 +228,13 @@ class SqliteTransaction implements Transaction {
 
   // eslint-disable-next-line @typescript-eslint/require-await
   async run(sql: string, ...values: readonly Value[]): Promise<number> {
+    this.wrote = true;
     return Number(this.#connection.prepare(sql).run(...values.map(bound)).changes);
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await
   async insert(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore?: 'ignore'): Promise<number> {
+    this.wrote ||= rows.length > 0;
     const conflict = ignore === undefined ? '' : ' ON CONFLICT DO NOTHING';
     const statement = this.#connection.prepare(`INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})${conflict}`);
     let written = 0;
@@ -208,6 +244,7 @@ class SqliteTransaction implements Transaction {
 
   // eslint-disable-next-line @typescript-eslint/require-await
   async update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void> {
+    this.wrote ||= rows.length > 0;
     const [key, ...set] = columns;
     const statement = this.#connection.prepare(`UPDATE ${table.name} SET ${set.map((column) => `${column} = ?`).join(', ')} WHERE ${String(key)} = ?`);
     for (const [id = null, ...values] of rows) statement.run(...values.map(bound), bound(id));

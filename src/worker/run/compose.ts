@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import type { SubmittedModel } from '../../config/submission.ts';
 import { createModelClient } from '../../model/client.ts';
-import { byAffinity } from '../../model/endpoint.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { RolloutJob, RolloutPorts } from '../../rollout/job.ts';
 import type { ModelClient, Recorder, Slot } from '../../rollout/ports.ts';
@@ -44,10 +43,10 @@ function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
 
 function portsOf({ parts, grant, loaded, directory, recorder, slot }: Composition): RolloutPorts {
   const { submission } = loaded;
-  const { gate, claims, pools } = parts;
+  const { gate, replicas, claims, pools } = parts;
   const environment: ToolEnvironment = { cwd: directory, pools, readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER) };
   const client = (model: SubmittedModel): ModelClient => createModelClient(model, {
-    connections: parts.connections, gate, report: parts.report, affinity: grant.task.id,
+    connections: parts.connections, gate, replicas, report: parts.report, affinity: grant.task.id,
     demoUrl: parts.demoUrl, demoKey: parts.demoKey, now: () => parts.clock.now(),
   });
   return {
@@ -64,8 +63,8 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     claim: (breakpoint) => claims.ask(grant.rollout, grant.epoch, breakpoint),
     holdPermits: parts.holdPermits,
     chooseEndpoint: (endpoints, current) => {
-      const order = byAffinity(endpoints, grant.task.id);
-      return order.find((endpoint) => !gate.troubled(endpoint)) ?? current;
+      const order = replicas.order(endpoints, grant.task.id)();
+      return order.find((endpoint) => !gate.troubled(endpoint)) ?? (order.includes(current) ? current : (order[0] ?? current));
     },
     // What the record holds is redacted: what a resumed rollout compares with it must be as well.
     redact: (text) => loaded.redaction.text(text),

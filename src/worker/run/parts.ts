@@ -4,6 +4,7 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import type { EndpointReport } from '../../model/client.ts';
 import type { ModelConnections } from '../../model/connections.ts';
 import type { PermitGate } from '../../model/permits.ts';
+import type { Replicas } from '../../model/replicas.ts';
 import type { HoldPermits, RolloutJob, RolloutPorts } from '../../rollout/job.ts';
 import type { Done } from '../../rollout/gates/gates.ts';
 import type { Clock } from '../../rollout/ports.ts';
@@ -43,6 +44,7 @@ export interface WorkerParts {
   readonly holdPermits: HoldPermits;
   readonly pools: ToolPools;
   readonly gate: PermitGate;
+  readonly replicas: Replicas;
   readonly connections: ModelConnections;
   readonly report: (report: EndpointReport) => void;
   readonly demoUrl: () => string;

@@ -97,8 +97,12 @@ export class RolloutPool {
           (error: unknown) => this.#tell({ type: 'done', command: frame.command, error: { code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) } }),
         );
         return;
-      case 'beat':
-        this.#options.parts.gate.setPermits(frame.permits);
+      case 'beat': {
+        const { gate, replicas } = this.#options.parts;
+        const gone = replicas.set(frame.replicas ?? {});
+        gate.setPermits(frame.permits);
+        if (gone !== undefined) gate.moved(gone);
+      }
     }
   }
 

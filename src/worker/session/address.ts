@@ -1,13 +1,20 @@
-/** Where the server is. A local one that was restarted has another port, which its `server.json` tells. */
+/**
+ * Where the server is. A local one that was restarted has another port, which its `server.json` tells; several servers
+ * of one store have an address each.
+ */
 import { readFile } from 'node:fs/promises';
 import { serverFile } from '../../protocol/serverFile.ts';
 
 export class ServerAddress {
   readonly #discovery: string | undefined;
+  readonly #origins: readonly string[];
+  #at = 0;
   #origin: string;
 
-  constructor(origin: string, discovery: string | undefined) {
-    this.#origin = origin.replace(/\/+$/, '');
+  /** `origins`: at least one. */
+  constructor(origins: readonly string[], discovery: string | undefined) {
+    this.#origins = origins.map((origin) => origin.replace(/\/+$/, ''));
+    this.#origin = this.#origins[0] ?? '';
     this.#discovery = discovery;
   }
 
@@ -16,9 +23,13 @@ export class ServerAddress {
     return this.#origin;
   }
 
-  /** Looks again. While a new server has not written its file yet, the last address stands. */
+  /** The one there is gone: on to the next. While a new local server has not written its file yet, the last address stands. */
   async refresh(): Promise<void> {
-    if (this.#discovery === undefined) return;
+    if (this.#discovery === undefined) {
+      this.#at = (this.#at + 1) % this.#origins.length;
+      this.#origin = this.#origins[this.#at] ?? this.#origin;
+      return;
+    }
     const text = await readFile(this.#discovery, 'utf8').catch(() => undefined);
     if (text === undefined) return;
     const found = serverFile.safeParse(parse(text));

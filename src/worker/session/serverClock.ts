@@ -1,20 +1,55 @@
 import type { Clock } from '../../rollout/ports.ts';
 
-/** The server's clock: what it said at `welcome`, and monotonic time since. Never goes back, also not when it says less at a later `welcome`. */
-export class ServerClock implements Clock {
-  #base = Date.now();
-  #since = performance.now();
-  #last = 0;
+/** Frames that count. */
+const KEPT = 12;
+/** A clock that is further off is worth a word. */
+const SKEW_MS = 2_000;
 
-  /** `clock`: what the server said just now, ms since the epoch. */
-  set(clock: number): void {
-    this.#base = clock;
-    this.#since = performance.now();
+/**
+ * The server's clock: what its frames say, and monotonic time since, so that this machine's own clock has no part in
+ * it. Each frame is heard a little after the server looked at its clock; the least late of the last ones counts. Never
+ * goes back, also not when the server says less.
+ */
+export class ServerClock implements Clock {
+  readonly #wall: () => number;
+  readonly #monotonic: () => number;
+  /** By each frame, how far the server's clock is ahead of monotonic time at least. */
+  #offsets: number[];
+  /** How far it is ahead at most. */
+  #most = Infinity;
+  #last = 0;
+  #told = false;
+
+  constructor(wall: () => number = () => Date.now(), monotonic: () => number = () => performance.now()) {
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+    this.#offsets = [wall() - monotonic()];
+  }
+
+  /** A new connection: what was heard on the one before may have been another machine's. `clock`: what the server said just now, `tripMs` at most ago. */
+  welcome(clock: number, tripMs: number): void {
+    const offset = clock - this.#monotonic();
+    this.#offsets = [offset];
+    this.#most = offset + tripMs;
+  }
+
+  beat(clock: number): void {
+    this.#offsets.push(clock - this.#monotonic());
+    if (this.#offsets.length > KEPT) this.#offsets.shift();
   }
 
   now(): number {
-    const now = Math.floor(this.#base + performance.now() - this.#since);
+    const now = Math.floor(Math.max(...this.#offsets) + this.#monotonic());
     if (now > this.#last) this.#last = now;
     return this.#last;
+  }
+
+  /** How far this machine's own clock is ahead of the server's (negative: behind), once, where it is surely too far. */
+  skew(): number | undefined {
+    const own = this.#wall() - this.#monotonic();
+    const ahead = own - Math.max(...this.#offsets);
+    if (this.#told || (ahead > -SKEW_MS && own - this.#most < SKEW_MS)) return undefined;
+    this.#told = true;
+    return Math.round(ahead);
   }
 }

@@ -31,8 +31,10 @@ export interface SessionHandlers {
   /** The rollouts that are held now, for `hello`. */
   rollouts(): Hello['rollouts'];
   load(): Beat['load'];
-  /** After each (re)connection, before any other frame. */
-  welcome(frame: Welcome): void;
+  /** How far this machine's clock is off, when that is to be told. */
+  skew(): number | undefined;
+  /** After each (re)connection, before any other frame. `tripMs`: since it was asked for. */
+  welcome(frame: Welcome, tripMs: number): void;
   frame(frame: Exclude<ServerToWorker, Welcome>): void;
   /** Nothing was heard for so long that no new effect may start; or it was heard again. */
   fenced(on: boolean): void;
@@ -56,6 +58,9 @@ export class Session {
   #fenced = false;
   #heardAt = performance.now();
   #beatAt = 0;
+  #helloAt = 0;
+  /** When a connection on which it was welcomed was lost; undefined: none was, or it is welcomed again. */
+  #lostAt: number | undefined;
   #beatMs = BEAT_SECONDS * 1000;
   #leaseMs = LEASE_SECONDS * 1000;
   #failures = 0;
@@ -119,7 +124,11 @@ export class Session {
     });
     this.#socket = socket;
     socket.on('open', () => {
-      const hello: Hello = { type: 'hello', protocol: PROTOCOL, worker: this.#options.worker, slots: this.#options.slots, rollouts: this.#handlers.rollouts() };
+      this.#helloAt = performance.now();
+      const hello: Hello = {
+        type: 'hello', protocol: PROTOCOL, worker: this.#options.worker, slots: this.#options.slots, rollouts: this.#handlers.rollouts(),
+        ...(this.#lostAt === undefined ? {} : { away_ms: Math.round(this.#helloAt - this.#lostAt) }),
+      };
       socket.send(JSON.stringify(hello));
     });
     socket.on('message', (data) => {
@@ -146,6 +155,7 @@ export class Session {
   #lost(socket: WebSocket): void {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
+    if (this.#welcomed) this.#lostAt ??= performance.now();
     this.#welcomed = false;
     if (this.#closed) return;
     const wait = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures++) * (0.5 + Math.random() / 2);
@@ -172,7 +182,8 @@ export class Session {
       this.#beatMs = frame.beat_s * 1000;
       this.#leaseMs = frame.lease_s * 1000;
       this.#welcomed = true;
-      this.#handlers.welcome(frame);
+      this.#lostAt = undefined;
+      this.#handlers.welcome(frame, this.#heardAt - this.#helloAt);
       // The answer brings the first permits.
       this.#beat();
     } else {
@@ -197,14 +208,19 @@ export class Session {
       this.#handlers.fenced(true);
     }
     if (!this.#welcomed) return;
-    if (silent > SILENT_BEATS * this.#beatMs) this.#socket?.terminate();
-    // A tenth early: timers only ever fire late.
-    else if (now - this.#beatAt >= this.#beatMs - CHECK_MS / 10) this.#beat();
+    if (silent > SILENT_BEATS * this.#beatMs) {
+      this.#lostAt = this.#heardAt;
+      this.#socket?.terminate();
+      // A tenth early: timers only ever fire late.
+    } else if (now - this.#beatAt >= this.#beatMs - CHECK_MS / 10) {
+      this.#beat();
+    }
   }
 
   #beat(): void {
     this.#beatAt = performance.now();
-    this.send({ type: 'beat', load: this.#handlers.load() });
+    const skew = this.#handlers.skew();
+    this.send({ type: 'beat', load: this.#handlers.load(), ...(skew === undefined ? {} : { skew_ms: skew }) });
   }
 
   #giveUp(what: string): void {

@@ -4,9 +4,9 @@ import type { BatchFiles, TaskLine } from '../../support/testWorkspace.ts';
 import type { Site } from './site.ts';
 
 /** Attempts that take some seconds each. */
-export function steady(site: Site, { tasks, steps, pods = {}, batch = {} }: { tasks: number; steps: number; pods?: JsonObject; batch?: JsonObject }): BatchFiles {
+export function steady(site: Site, { tasks, steps, latencyMs = 250, pods = {}, batch = {} }: { tasks: number; steps: number; latencyMs?: number; pods?: JsonObject; batch?: JsonObject }): BatchFiles {
   const lines = Array.from({ length: tasks }, (_, index): TaskLine => ({ id: `t${index}`, question: `call calculate {"expression": "40 + 2"} times ${steps}\nanswer 42`, answer: '42' }));
-  return { tasks: lines, endpoint: 'demo:?latency_ms=250', agent: { tools: [{ builtin: ['calculator'] }], limits: { steps: steps + 5 } }, batch: { pods: podsOf(site, pods), ...batch } };
+  return { tasks: lines, endpoint: `demo:?latency_ms=${latencyMs}`, agent: { tools: [{ builtin: ['calculator'] }], limits: { steps: steps + 5 } }, batch: { pods: podsOf(site, pods), ...batch } };
 }
 
 /** Two pods of the site's image, small. */

@@ -14,6 +14,8 @@ import { site, type Site } from './site.ts';
 
 /** Name of the target. */
 export const TARGET = 'suite';
+/** Variable with the token of a server at an address. */
+const TOKEN = 'ROLLOUT_TEST_TOKEN';
 const PATIENCE_MS = 90_000;
 const POLL_MS = 200;
 
@@ -67,6 +69,16 @@ export class ClusterBench {
 
   uninstall(...more: string[]): Promise<Ran> {
     return this.#well(['cluster', 'uninstall', ...more]);
+  }
+
+  /** The target is a server at an address from now on, not one in the cluster. */
+  async reachAt(url: string, token: string): Promise<void> {
+    process.env[TOKEN] = token;
+    for (const args of [['remove', TARGET], ['add', TARGET, '--url', url, '--token-env', TOKEN]]) {
+      const ran = await this.#plain.run(['target', ...args]);
+      assert.equal(ran.code, 0, ran.stderr);
+    }
+    this.#connection = connectTarget(TARGET, { url, token_env: TOKEN }, { env: process.env });
   }
 
   /** `rollout … --target` to its end. */
@@ -126,7 +138,7 @@ export class ClusterBench {
     }
     await this.cluster.remove('Namespace', this.namespace);
     // The cluster does the rest; data of this machine stay until nothing writes them any more.
-    await until('the pods are gone', async () => (await this.cluster.list('Pod')).length === 0);
+    await until('the pods are gone', async () => (await this.cluster.list('Pod')).length === 0, 2 * PATIENCE_MS);
     this.site.cluster.close();
     await this.#bench.close();
     await this.#plain.close();

@@ -116,7 +116,16 @@ export function batchTests(subject: Subject): void {
       await store.setPaused(batch, true);
       assert.equal((await store.batch(batch))?.row.state, 'paused');
       assert.deepEqual(await store.lease(session, 5), []);
+      const stands = async (): Promise<unknown[]> => {
+        const record = await store.batch(batch);
+        return [record?.paused, record?.released, record?.row.released];
+      };
+      assert.deepEqual(await stands(), [true, false, undefined]);
+      await store.setPaused(batch, true, true);
+      await store.setPaused(batch, true); // says nothing of that
+      assert.deepEqual([await stands(), (await store.batch(batch))?.row.state, await store.lease(session, 5)], [[true, true, true], 'paused', []]);
       await store.setPaused(batch, false);
+      assert.deepEqual(await stands(), [false, false, undefined]);
       assert.equal((await store.lease(session, 5)).length, 2);
     });
 

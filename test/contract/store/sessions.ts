@@ -45,6 +45,24 @@ export function sessionTests(subject: Subject): void {
       assert.equal(all.reduce((sum, { running }) => sum + running, 0), 200);
     });
 
+    it('serves many sessions that ask at once in the order they asked, each from its own batch', async () => {
+      const store = subject.store();
+      const [one, two] = [await openBatch(store, 3, { attempts: 2 }), await openBatch(store, 2, { attempts: 1 })];
+      const second = newSession(one.batch, { worker: 'worker-2' });
+      await store.openSession(second);
+      const paused = await openBatch(store, 1);
+      await store.setPaused(paused.batch, true);
+      const told = new Set<string>();
+      const unwatch = store.watch((ids) => ids.forEach((id) => told.add(id)));
+      const asked = [store.lease(one.session, 2), store.lease(two.session, 5), store.lease('s-none', 1), store.lease(second.session, 1), store.lease(paused.session, 1), store.lease(one.session, 9)];
+      const got = (await Promise.allSettled(asked)).map((result) => (result.status === 'rejected' ? (StudioError.is(result.reason) ? result.reason.code : '?') : result.value.map((lease) => `${lease.task.id}/${lease.attempt}`)));
+      assert.deepEqual(got, [['t0/1', 't1/1'], ['t0/1', 't1/1'], 'not_found', ['t2/1'], [], ['t0/2', 't1/2', 't2/2']]);
+      assert.deepEqual((await store.sessions({ batch: one.batch })).map(({ worker, running }) => [worker, running]), [['worker-1', 5], ['worker-2', 1]]);
+      assert.deepEqual((await store.sessions({ batch: one.batch, worker: 'worker-2' })).map(({ session }) => session), [second.session]);
+      unwatch();
+      assert.deepEqual([one.batch, two.batch, paused.batch].map((batch) => told.has(batch)), [true, true, false], 'a batch that nothing is leased of does not change');
+    });
+
     it('puts the rollouts of an ended session back at once, epochs kept', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2, { attempts: 1 });

@@ -41,9 +41,9 @@ export class Story extends Steps {
     return new TrajectoryPage(this.code.workbench);
   }
 
-  async picture(name: string): Promise<void> {
+  async picture(name: string, part?: { readonly width: number; readonly height: number }): Promise<void> {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await this.code.workbench.picture(path.join(PICTURES, `${name}.png`));
+    await this.code.workbench.picture(path.join(PICTURES, `${name}.png`), part);
   }
 }

@@ -192,10 +192,10 @@ export class Workbench {
     return this.page.locator('.test-explorer .monaco-list-row').filter({ hasText: name }).first();
   }
 
-  /** Parks the mouse, so that no tooltip is in the picture. */
-  async picture(file: string): Promise<void> {
+  /** Parks the mouse, so that no tooltip is in the picture. `part`: no more than so much of the window, from its upper left corner. */
+  async picture(file: string, part?: { readonly width: number; readonly height: number }): Promise<void> {
     const { width, height } = this.page.viewportSize() ?? { width: 0, height: 0 };
     await this.page.mouse.move(width / 2, height - 2);
-    await this.page.screenshot({ path: file });
+    await this.page.screenshot({ path: file, ...(part === undefined ? {} : { clip: { x: 0, y: 0, ...part } }) });
   }
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { JsonObject } from '../../../src/common/json.ts';
 import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds } from './work.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { alive } from '../../support/cli.ts';
@@ -17,6 +18,8 @@ export interface BatchShape {
   readonly attempts: number;
   readonly lanes: number;
   readonly url: string;
+  /** Section `pods` of the batch file, where it runs in a cluster. */
+  readonly pods?: JsonObject;
 }
 
 export interface ProductRun {
@@ -38,7 +41,7 @@ export interface ProductRun {
 export class ProductBench {
   readonly folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-bench-'));
   readonly store = path.join(this.folder, 'store');
-  readonly #workspace = path.join(this.folder, 'workspace');
+  readonly workspace = path.join(this.folder, 'workspace');
 
   /** Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`. `more`: further options of the command. */
   async run(shape: BatchShape, options: { cold?: boolean; more?: readonly string[] } = {}): Promise<ProductRun> {
@@ -63,7 +66,7 @@ export class ProductBench {
 
   /** Runs `rollout …` to its end and gives its output. */
   async rollout(args: readonly string[], onExit: () => void = () => undefined): Promise<string> {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], { cwd: this.#workspace, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], { cwd: this.workspace, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
@@ -130,9 +133,9 @@ export class ProductBench {
     }
   }
 
-  write({ tasks, attempts, lanes, url }: BatchShape): void {
-    mkdirSync(this.#workspace, { recursive: true });
-    const write = (file: string, text: string): void => writeFileSync(path.join(this.#workspace, file), text);
+  write({ tasks, attempts, lanes, url, pods }: BatchShape): void {
+    mkdirSync(this.workspace, { recursive: true });
+    const write = (file: string, text: string): void => writeFileSync(path.join(this.workspace, file), text);
     write('lookup.ts', `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const text = ${JSON.stringify(RESULT_TEXT)};
@@ -153,7 +156,7 @@ attempts: ${attempts}
 seed: ${BATCH_SEED}
 scorer: { kind: contains }
 concurrency: ${lanes}
-`);
+${pods === undefined ? '' : `pods: ${JSON.stringify(pods)}\n`}`);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * A worker pod without rollouts: it speaks the worker's protocol over a real WebSocket, leases as many attempts as it
- * has slots, writes the events of each at the pace of a model server, and asks for the next one when one is durable.
+ * has slots, writes the events of each at the pace of a model server, says which calls its endpoint answered, and asks
+ * for the next one when one is durable.
  */
 import { once } from 'node:events';
 import WebSocket from 'ws';
@@ -35,7 +36,7 @@ interface Running {
   readonly sent: Map<number, number>;
 }
 
-type Frame = Grant | { readonly type: 'welcome' } | { readonly type: 'ack'; readonly rollout: string; readonly to: number } | { readonly type: 'refuse'; readonly message: string } | { readonly type: 'granted' | 'beat' | 'control' };
+type Frame = Grant | { readonly type: 'welcome' } | { readonly type: 'ack'; readonly rollout: string; readonly to: number } | { readonly type: 'refuse'; readonly message: string } | { readonly type: 'beat'; readonly permits: Readonly<Record<string, number>> } | { readonly type: 'granted' | 'control' };
 
 export class SimulatedPod {
   readonly #socket: WebSocket;
@@ -47,6 +48,8 @@ export class SimulatedPod {
   readonly #asked: number[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #failed: (error: Error) => void;
+  /** As the first permits name it. */
+  #endpoint: string | undefined;
   #granted = 0;
 
   private constructor(socket: WebSocket, shape: PodShape, times: PodTimes, seed: number, failed: (error: Error) => void) {
@@ -91,6 +94,9 @@ export class SimulatedPod {
       case 'refuse':
         this.#failed(new Error(frame.message));
         return;
+      case 'beat':
+        this.#endpoint ??= Object.keys(frame.permits)[0];
+        return;
       default: // nothing to do
     }
   }
@@ -116,6 +122,7 @@ export class SimulatedPod {
     running.sent.set(last, performance.now());
     this.#times.events += events.length;
     this.#send({ type: 'append', rollout: running.grant.rollout, epoch: running.grant.epoch, from: events[0]?.seq, events });
+    if (this.#endpoint !== undefined && events.some(({ kind }) => kind === 'model.end')) this.#send({ type: 'endpoint', endpoint: this.#endpoint, what: 'ok', count: 1 });
     if (running.turns.length === 0) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);

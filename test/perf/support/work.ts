@@ -45,14 +45,20 @@ export function attemptsInOrder(tasks: number, attempts: number): { task: string
   return Array.from({ length: attempts }, (_, n) => taskIds(tasks).map((task) => ({ task, attempt: n + 1 }))).flat();
 }
 
-/** Makespan in ms of a greedy executor without any overhead: each lane takes the next attempt the moment it is free. */
-export function idealMs(tasks: number, attempts: number, lanes: number, latency: Latency): number {
-  const free = new Array<number>(lanes).fill(0);
+/** How long the model server takes for all calls of an attempt. */
+export function chainMs(task: string, attempt: number, latency: Latency): number {
+  let chain = 0;
+  for (let call = 1; call <= TURNS; call++) chain += latencyMs(callSeed(task, attempt, call), latency);
+  return chain;
+}
+
+/** Makespan in ms of a greedy executor without any overhead: each lane takes the next attempt the moment it is free. `lanes`: how many, or when each of them comes. */
+export function idealMs(tasks: number, attempts: number, lanes: number | readonly number[], latency: Latency): number {
+  const free = typeof lanes === 'number' ? new Array<number>(lanes).fill(0) : [...lanes];
   for (const { task, attempt } of attemptsInOrder(tasks, attempts)) {
-    let chain = 0;
-    for (let call = 1; call <= TURNS; call++) chain += latencyMs(callSeed(task, attempt, call), latency);
+    const chain = chainMs(task, attempt, latency);
     let lane = 0;
-    for (let i = 1; i < lanes; i++) if ((free[i] ?? 0) < (free[lane] ?? 0)) lane = i;
+    for (let i = 1; i < free.length; i++) if ((free[i] ?? 0) < (free[lane] ?? 0)) lane = i;
     free[lane] = (free[lane] ?? 0) + chain;
   }
   return Math.max(...free);

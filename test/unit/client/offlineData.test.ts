@@ -62,6 +62,30 @@ describe('what a saved page holds', () => {
     await assert.rejects(gather(source, { ...place, task: 'none' }), (error: unknown) => StudioError.is(error, 'not_found'));
   });
 
+  it('of two batches side by side: rows, tasks and streams of both; of a task of both, every attempt', async () => {
+    const source = whole();
+    const [batch] = source.batches;
+    assert.ok(batch !== undefined);
+    const rename = (text: string): string => text.replace(/^r/, 's');
+    source.batches = [batch, { ...batch, batch: 'b2', name: 'second' }];
+    source.rollouts['b2'] = (source.rollouts['b1'] ?? []).map((row) => ({ ...row, batch: 'b2', rollout: rename(row.rollout) }));
+    source.tasks['b2'] = source.tasks['b1'] ?? [];
+    source.lineages['b2'] = [];
+    source.streams['b2'] = logLines(1, 2);
+    for (const { rollout } of source.rollouts['b2']) source.streams[rollout] = logLines(1, 3);
+    const place: PagePlace = { page: 'batches', batch: 'b1', with: 'b2' };
+    const { data, trajectories } = await gather(source, place);
+    assert.deepEqual([trajectories, data.place, data.batches.map((row) => row.batch), Object.keys(data.streams)], [0, place, ['b1', 'b2'], ['b1', 'b2']]);
+    const saved = new Api(offlineTransport(data));
+    for (const id of ['b1', 'b2']) assert.equal((await Array.fromAsync(saved.allRollouts(id, { all: 1 }))).length, 9);
+    const size = JSON.stringify(source.streams['r011']).length;
+    const some = await gather(source, place, { trajectories: true, limit: size * 6.5 });
+    assert.deepEqual([some.trajectories, some.leftOut, Object.keys(some.data.streams).filter((id) => !id.startsWith('b')).sort()], [6, 12, ['r011', 'r012', 'r021', 's011', 's012', 's021']], 'of the first task all');
+    const task = await gather(source, { page: 'compare', batch: 'b1', task: 't1', with: 'b2' });
+    assert.deepEqual([task.trajectories, Object.keys(task.data.streams).sort()], [6, ['b1', 'b2', 'r111', 'r112', 'r121', 's111', 's112', 's121']]);
+    await assert.rejects(gather(source, { ...place, with: 'b3' }), (error: unknown) => StudioError.is(error, 'not_found'));
+  });
+
   it('as many trajectories as fit, and how many did not', async () => {
     const source = whole(() => logLines(1, 10, 1000));
     const size = JSON.stringify(source.streams['r111']).length;

@@ -113,7 +113,11 @@ describe('Outage', () => {
     context.mock.timers.tick(5000);
     assert.deepEqual(told, []);
     outage.set(error);
-    context.mock.timers.tick(1000);
+    context.mock.timers.tick(900);
+    outage.set(new StudioError('unavailable', 'away still'));
+    context.mock.timers.tick(100);
+    outage.set(error);
+    outage.set(undefined);
     outage.set(undefined);
     assert.deepEqual(told, ['away', 'over']);
   });

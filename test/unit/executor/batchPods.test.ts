@@ -6,28 +6,31 @@ import type { ClusterHost } from '../../../src/executor/executor.ts';
 import type { BatchObjects, NewRound } from '../../../src/executor/kubernetes/batchObjects.ts';
 import { BatchPods } from '../../../src/executor/kubernetes/batchPods.ts';
 import { batchJob } from '../../../src/executor/kubernetes/jobManifest.ts';
+import type { Round } from '../../../src/executor/kubernetes/jobRounds.ts';
 import { Rounds } from '../../../src/executor/kubernetes/rounds.ts';
 import { readObject, type Job } from '../../../src/kubernetes/access/objects.ts';
 import type { BatchRecord } from '../../../src/store/store.ts';
 
 const SUBMISSION = { concurrency: 'auto', retry: { infrastructure: 1 }, pods: { count: 2 }, env: { names: [], shown: [] } } as unknown as Submission;
 
-interface Changes { queued?: number; running?: number; passed?: number; sealed?: boolean; paused?: boolean; stopping?: string }
+interface Changes { queued?: number; running?: number; passed?: number; sealed?: boolean; paused?: boolean; released?: boolean; stopping?: string }
 
-function record({ queued = 8, running = 0, passed = 0, sealed = true, paused = false, stopping }: Changes = {}): BatchRecord {
+function record({ queued = 8, running = 0, passed = 0, sealed = true, paused = false, released = false, stopping }: Changes = {}): BatchRecord {
   return {
     row: { batch: 'b1', tasks: 4, attempts: 2, counts: { passed, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running, held: 0, queued } },
-    sealed, paused, ...(stopping === undefined ? {} : { stopping }),
+    sealed, paused: paused || released, released, ...(stopping === undefined ? {} : { stopping }),
   } as unknown as BatchRecord;
 }
 
 /** As the cluster would show the Job. */
-function jobOf(plan: NewRound, conditions: { type: string; status: string; reason?: string; message?: string }[] = []): Job {
+function jobOf(plan: NewRound, conditions: { type: string; status: string; reason?: string; message?: string }[] = [], released = false): Job {
   const object = batchJob({ ...plan, namespace: 'n', pods: plan.submission.pods ?? {}, image: 'i', pullPolicy: undefined, owner: undefined });
-  return readObject('Job', 'batch/v1', { ...object, metadata: { ...object.metadata, uid: `u${plan.round}` }, status: { conditions } });
+  const metadata = { ...object.metadata, uid: `u${plan.round}`, annotations: { ...object.metadata.annotations, ...(released ? { 'rollout-studio/released': 'true' } : {}) } };
+  return readObject('Job', 'batch/v1', { ...object, metadata, spec: { ...(object['spec'] as object), ...(released ? { suspend: true } : {}) }, status: { conditions } });
 }
 
-function kit(options: { first?: Changes; refuse?: StudioError[] } = {}) {
+function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Submission } = {}) {
+  const { submission = SUBMISSION } = options;
   const log: string[] = [];
   const plans: NewRound[] = [];
   const refuse = options.refuse ?? [];
@@ -47,6 +50,12 @@ function kit(options: { first?: Changes; refuse?: StudioError[] } = {}) {
     },
     write: (_batch: string, _submission: Submission, slots: number, owner: { name: string }) => say(`write ${slots} for ${owner.name}`),
     handOver: () => say('hand over'),
+    setReleased: ({ round }: Round, released: boolean) => {
+      void say(`${released ? 'suspend' : 'let go'} ${round}`);
+      const plan = plans.find((one) => one.round === round);
+      assert.ok(plan !== undefined);
+      return Promise.resolve(jobOf(plan, [], released));
+    },
     removeJob: () => say('remove job'),
     removeSecrets: () => say('remove secrets'),
   } as unknown as BatchObjects;
@@ -55,7 +64,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[] } = {}) {
     tell: (_batch: string, { what, text }: { what: string; text: string }) => say(`${what}: ${text}`),
     giveUp: (_batch: string, reason: string) => say(`give up: ${reason}`),
   } as unknown as ClusterHost;
-  const pods = new BatchPods({ host, objects, rounds, role: () => role, over: 0, lastBadEnd: () => 'Pod p failed.', signal: new AbortController().signal }, record(options.first), SUBMISSION);
+  const pods = new BatchPods({ host, objects, rounds, role: () => role, over: 0, lastBadEnd: () => 'Pod p failed.', signal: new AbortController().signal }, record(options.first), submission);
   open.push(pods);
   return {
     pods, rounds, log, plans,
@@ -63,7 +72,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[] } = {}) {
     look: async (changes?: Changes): Promise<string[]> => {
       const from = log.length;
       if (changes === undefined) pods.look();
-      else pods.update(record(changes), SUBMISSION);
+      else pods.update(record(changes), submission);
       await settled();
       return log.slice(from);
     },
@@ -96,6 +105,45 @@ describe('BatchPods', () => {
     assert.deepEqual([...(await look({})), ...(await look({}))], ['hand over']);
     be('makes');
     assert.deepEqual(await look({}), ['create 1 of 2x4']);
+  });
+
+  it('gives the pods of a paused batch back once nothing runs, and has them again when it is resumed', async () => {
+    const { look, rounds } = kit();
+    await look();
+    assert.deepEqual(await look({ queued: 6, running: 2, released: true }), [], 'not while something runs');
+    const told = 'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is suspended until it is resumed. What its pods held goes on then, from where its record ends.';
+    assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told]);
+    assert.deepEqual([rounds.active('b1')?.released, await look({ queued: 8, released: true })], [true, []]);
+    assert.deepEqual(await look({ queued: 8 }), ['let go 1', 'pods_back: Job rollout-b1-1 goes on: its pods are started again.']);
+    assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told], 'and once more');
+  });
+
+  it('lets go what an earlier server suspended', async () => {
+    const { look, rounds, plans } = kit();
+    await look();
+    const [plan] = plans;
+    assert.ok(plan !== undefined);
+    const { look: later, rounds: found, plans: known } = kit();
+    known.push(plan);
+    found.see(jobOf(plan, [], true));
+    assert.deepEqual(await later({ released: true }), ['write 4 for rollout-b1-1']);
+    assert.deepEqual(await later({}), ['let go 1', 'pods_back: Job rollout-b1-1 goes on: its pods are started again.']);
+    assert.equal(found.active('b1')?.released, false);
+    assert.equal(rounds.active('b1')?.released, false);
+  });
+
+  it('leaves it to Kueue when its Jobs run: the one of a paused batch is removed', async () => {
+    const submission = { ...SUBMISSION, pods: { count: 2, queue: 'team-a' } } as Submission;
+    const { look, rounds, plans } = kit({ submission });
+    await look();
+    assert.deepEqual(await look({ released: true }), [
+      'remove job', 'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is removed, and the next one waits for the queue team-a until it is resumed. What its pods held goes on then, from where its record ends.',
+    ]);
+    const [plan] = plans;
+    assert.ok(plan !== undefined);
+    rounds.remove(jobOf(plan));
+    assert.deepEqual(await look({ released: true }), []);
+    assert.deepEqual(await look({}), ['create 2 of 2x4']);
   });
 
   it('takes up the Job of an earlier server', async () => {

@@ -6,7 +6,7 @@ import type { Submission } from '../../../src/config/submission.ts';
 import type { Job } from '../../../src/kubernetes/access/objects.ts';
 
 function round(changes: Partial<Round> = {}): Round {
-  return { name: 'rollout-b1-1', uid: 'u', round: 1, state: 'complete', suspended: false, reason: '', message: '', slots: 4, settled: 0, fruitless: 0, ...changes };
+  return { name: 'rollout-b1-1', uid: 'u', round: 1, state: 'complete', suspended: false, released: false, reason: '', message: '', slots: 4, settled: 0, fruitless: 0, ...changes };
 }
 
 function next(rounds: Round[], changes: Partial<Standing> = {}): ReturnType<typeof nextRound> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { jobEventNews, podEnd, podEventNews, podNews } from '../../../src/executor/kubernetes/podLife.ts';
+import { jobEventNews, lostNode, podEnd, podEventNews, podNews } from '../../../src/executor/kubernetes/podLife.ts';
 import { PodWatch } from '../../../src/executor/kubernetes/podWatch.ts';
 import type { KubeEvent, Pod } from '../../../src/kubernetes/access/objects.ts';
 
@@ -67,7 +67,7 @@ describe('podEnd', () => {
     assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }), { deleted: true })), 'pod_deleted: Pod p-1 was deleted.');
     assert.equal(end(pod(worker({ running: {} })), true), 'pod_deleted: Pod p-1 was deleted.');
     for (const [reason, what] of [['EvictionByEvictionAPI', 'pod_evicted'], ['DeletionByTaintManager', 'node_lost'], ['PreemptionByScheduler', 'pod_preempted']] as const) {
-      assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }, disrupted(reason)), { deleted: true })), `${what}: Pod p-1 was taken away on node n1 (${reason}): because`);
+      assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }, disrupted(reason)), { deleted: true })), `${what}: Pod p-1 was ${what === 'pod_evicted' ? 'evicted, as when its node is drained,' : 'taken away'} on node n1 (${reason}): because`);
     }
     assert.equal(end(pod({ phase: 'Failed', reason: 'Evicted', message: 'disk pressure' })), 'pod_evicted: Pod p-1 was evicted on node n1: disk pressure');
   });
@@ -94,6 +94,7 @@ describe('PodWatch', () => {
     const ended: string[] = [];
     const active = new Set(['b1']);
     const watch = new PodWatch({
+      isReleased: (batch: string) => batch === 'let go',
       isActive: (batch) => active.has(batch),
       tell: (batch, { what, pod: of = '' }) => told.push(`${batch} ${what} ${of}`),
       ended: (batch, of) => {
@@ -128,6 +129,17 @@ describe('PodWatch', () => {
     assert.deepEqual(busy.told, ['b1 pod_failed p-2']);
   });
 
+  it('tells nothing of the pods that a paused batch gives back', async () => {
+    const { watch, told, ended, active } = watched();
+    active.add('let go');
+    await watch.onList([]);
+    await watch.onEvent('ADDED', pod(running, { batch: 'let go' }));
+    await watch.onEvent('MODIFIED', pod(running, { batch: 'let go', deleted: true }));
+    await watch.onEvent('DELETED', pod(failed, { batch: 'let go', deleted: true }));
+    assert.deepEqual([told, ended], [['let go pod_started p-1'], ['let go p-1']]);
+    assert.equal(watch.lastBadEnd('let go'), undefined);
+  });
+
   it('sees what vanished while nobody watched', async () => {
     const { watch, told } = watched();
     await watch.onList([]);
@@ -152,6 +164,24 @@ describe('PodWatch', () => {
     watch.lookForStuck(performance.now() + 60_000);
     watch.lookForStuck(performance.now() + 60_000);
     assert.deepEqual(told, ['b1 pod_started p-1', 'b1 node_lost p-1']);
+  });
+
+  it('tells of a lost node once for all pods of a batch there, with what to do', async () => {
+    const { watch, told } = watched();
+    await watch.onList([]);
+    for (const uid of ['1', '2']) await watch.onEvent('ADDED', pod(running, { uid }));
+    await watch.onEvent('ADDED', pod(running, { uid: '3', node: 'n2' }));
+    for (const uid of ['1', '2', '3']) watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid } }, () => undefined);
+    const ready = worker({ running: {} }, { conditions: [{ type: 'Ready', status: 'True' }] });
+    await watch.onEvent('ADDED', pod(ready, { uid: '4', node: 'n3' }));
+    watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid: '4' } }, () => undefined);
+    watch.lookForStuck();
+    assert.ok(!told.some((line) => line.includes('node_lost')), 'not before it has been so for a while');
+    watch.lookForStuck(performance.now() + 10_000);
+    await watch.onEvent('MODIFIED', pod(running, { uid: '1', deleted: true }));
+    watch.lookForStuck(performance.now() + 60_000);
+    assert.deepEqual(told.filter((line) => line.includes('node_lost')), ['b1 node_lost ', 'b1 node_lost ']);
+    assert.match(lostNode(pod()).infra.text, /^Node n1 does not answer any more\..*kubectl delete node.*out-of-service/);
   });
 
   it('knows a Job’s batch by its name', () => {

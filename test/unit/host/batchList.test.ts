@@ -174,7 +174,7 @@ describe('the status bar', () => {
 
   test('says nothing when there is nothing, and that the server stopped when it did', () => {
     assert.equal(statusText([], ok), undefined);
-    assert.deepEqual([statusText([], ok, 'lab')?.text, statusText([running], ok, 'lab')?.label], ['$(beaker) Rollout · lab', 'Rollout: 1 batch running, 31 of 96 attempts settled, target lab']);
+    assert.equal(statusText([], ok, true)?.text, '$(beaker) Rollout');
     assert.equal(statusText([batch('b1')], ok)?.text, '$(beaker) Rollout');
     assert.equal(statusText([{ ...running, state: 'paused' }], ok)?.text, '$(beaker) Rollout 1 paused');
     assert.deepEqual(statusText([running], { state: 'stopped', text: 'gone' })?.click, { do: 'start' });

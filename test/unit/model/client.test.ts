@@ -5,6 +5,7 @@ import { createModelClient } from '../../../src/model/client.ts';
 import type { EndpointReport } from '../../../src/model/client.ts';
 import { ModelConnections } from '../../../src/model/connections.ts';
 import { PermitGate } from '../../../src/model/permits.ts';
+import { Replicas } from '../../../src/model/replicas.ts';
 import type { ModelCallContext, ModelReply, ModelRequest } from '../../../src/rollout/ports.ts';
 import type { FakeEndpoint, Script } from '../../support/endpoint.ts';
 import { answerStream, answerText, chunk, fakeEndpoint, refuse, sse, usageChunk } from '../../support/endpoint.ts';
@@ -33,7 +34,7 @@ function call({ endpoints, model = {}, request = {}, context = {}, demoUrl = 'ht
   const gate = new PermitGate({ random: () => 0 });
   const client = createModelClient(
     { endpoints: [...endpoints], name: 'm', headers: {}, sampling: {}, capture: { token_ids: false, logprobs: false }, endpoint_wait_seconds: 20, ...model },
-    { connections, gate, report: (report) => reports.push(report), affinity: 'task', demoUrl: () => demoUrl, now: () => Date.now(), random: () => 0 },
+    { connections, gate, replicas: new Replicas(), report: (report) => reports.push(report), affinity: 'task', demoUrl: () => demoUrl, now: () => Date.now(), random: () => 0 },
   );
   const reply = client.complete(
     { endpoint: endpoints[0] ?? '', model: 'm', messages: [{ m: 1, role: 'user', parts: [{ type: 'text', content: 'hi' }] }], tools: [], sampling: {}, seed: 1, capture: { token_ids: false, logprobs: false }, ...request },

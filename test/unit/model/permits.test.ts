@@ -22,7 +22,7 @@ describe('PermitGate', () => {
     const [first] = take(3);
     assert.equal(take(1).length, 0);
     const order: number[] = [];
-    const waiting = [1, 2].map((n) => gate.acquire([A], never).then(() => order.push(n)));
+    const waiting = [1, 2].map((n) => gate.acquire(() => [A], never).then(() => order.push(n)));
     first?.release();
     await waiting[0];
     assert.deepEqual(order, [1]);
@@ -86,7 +86,7 @@ describe('PermitGate', () => {
     gate = new PermitGate();
     gate.setPermits({ [A]: 0 });
     const [probe] = take(3);
-    const waiting = gate.acquire([A], never);
+    const waiting = gate.acquire(() => [A], never);
     probe?.answered();
     (await waiting).answered();
     gate.setPermits({ [A]: 4 });
@@ -112,7 +112,7 @@ describe('PermitGate', () => {
     gate = new PermitGate();
     gate.setPermits({ [A]: 1 });
     const [held] = take(1);
-    const waiting = gate.acquire([A, B], never);
+    const waiting = gate.acquire(() => [A, B], never);
     held?.failed();
     assert.equal((await waiting).endpoint, B);
   });
@@ -122,7 +122,7 @@ describe('PermitGate', () => {
     gate.setPermits({ [A]: 1 });
     const [held] = take(1);
     const abort = new AbortController();
-    const waiting = gate.acquire([A], abort.signal);
+    const waiting = gate.acquire(() => [A], abort.signal);
     abort.abort();
     await assert.rejects(waiting, { code: 'cancelled' });
     assert.equal(gate.waiting, 0);
@@ -134,7 +134,7 @@ describe('PermitGate', () => {
     gate = new PermitGate({ random: () => 0 });
     take(1)[0]?.failed();
     const began = performance.now();
-    await gate.acquire([A], never);
+    await gate.acquire(() => [A], never);
     assert.ok(performance.now() - began >= 45);
   });
 });

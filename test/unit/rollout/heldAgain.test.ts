@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { heldAt, run, TOOL } from '../../support/gateKit.ts';
+import { heldAt, run, TOOL, type Run } from '../../support/gateKit.ts';
 import { end, kinds, kit, ScriptedModel, ScriptedTools } from '../../support/rolloutKit.ts';
 
 describe('a hold that lost its worker', () => {
@@ -33,6 +33,25 @@ describe('a hold that lost its worker', () => {
       if (side === 'after') assert.deepEqual(again.model.requests.at(-1)!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 1 }]);
     });
   }
+
+  it('of a paused batch lasts as long as the pause', async () => {
+    const first = run({ job: { paused: true } });
+    const gone = first.run();
+    assert.equal((await heldAt(first)).data.why, 'pause');
+    const prefix = first.stream();
+    first.rollout.abort('lost');
+    await gone;
+    const again = (paused: boolean): Run => run({ job: { how: 'resumed', epoch: 2, held: true, paused }, after: { events: prefix, blobs: new Map(first.recorder.blobs) } });
+    const still = again(true);
+    const done = still.run();
+    assert.equal((await heldAt(still)).data.why, 'pause');
+    still.rollout.setBreakpoints([], false);
+    assert.equal(end(await done).status, 'done');
+    // Nobody would release it now.
+    const over = again(false);
+    assert.equal(end(await over.run()).status, 'done');
+    assert.equal(over.recorder.of('hold').length, 0);
+  });
 
   it('keeps edits, injections and skips through a takeover', async () => {
     const first = run({ job: { breakpoints: [{ id: 'a', side: 'after', kind: 'model', when: 'step == 1' }, TOOL] } });

@@ -99,10 +99,11 @@ describe('routes', () => {
 
 test('the command line', () => {
   assert.deepEqual(parseOptions(['--store', 'x']), {
-    store: 'x', host: '127.0.0.1', port: 0, idleSeconds: 60, executor: 'local', advertise: undefined, tokens: undefined, allowHosts: [], allowOrigins: [],
+    store: 'x', host: '127.0.0.1', port: 0, idleSeconds: 60, executor: 'local', advertise: [], tokens: undefined, allowHosts: [], allowOrigins: [],
     pages: undefined, log: 'text', metrics: 'token', otlp: undefined,
   });
-  assert.equal(parseOptions(['--store', 'x', '--executor', 'kubernetes', '--advertise', 'http://server.here:8080/']).advertise, 'http://server.here:8080');
+  assert.deepEqual(parseOptions(['--store', 'x', '--executor', 'kubernetes', '--advertise', 'http://server.here:8080/']).advertise, ['http://server.here:8080']);
+  assert.deepEqual(parseOptions(['--store', 'x', '--advertise', 'http://a:1, http://b:2', '--advertise', 'http://c:3']).advertise, ['http://a:1', 'http://b:2', 'http://c:3']);
   for (const wrong of [[], ['--store', 'x', '--port', '-1'], ['--store', 'x', '--port', '1.5'], ['--store', 'x', '--idle-seconds', 'long'], ['--store', 'x', '--executor', 'cloud'], ['--store', 'x', '--advertise', 'server:8080'], ['--store', 'x', '--advertise', 'http://server/path'], ['--store', 'x', '--shop', 'y'], ['--store', 'x', 'more']]) {
     assert.throws(() => parseOptions(wrong), { code: 'usage' });
   }

@@ -8,6 +8,7 @@ import { canonicalJson, isJsonObject, type Json } from '../../../src/common/json
 import { submissionSha } from '../../../src/config/submission.ts';
 import { ModelConnections } from '../../../src/model/connections.ts';
 import { PermitGate } from '../../../src/model/permits.ts';
+import { Replicas } from '../../../src/model/replicas.ts';
 import type { Grant, ServerToWorker, WorkerFrame } from '../../../src/protocol/worker.ts';
 import type { RolloutJob, RolloutPorts } from '../../../src/rollout/job.ts';
 import { createToolPools } from '../../../src/tools/pools.ts';
@@ -58,7 +59,7 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
     events: () => Promise.resolve([]),
     link: { sendText: (text) => send(JSON.parse(text) as WorkerFrame), soon: flusher.soon },
     slots: new Slots(slots, () => pool.ask()), claims: new Claims(send), holdPermits: { take: () => true, give: () => undefined },
-    gate: new PermitGate(), connections: new ModelConnections(), report: () => undefined, demoUrl: () => '', demoKey: () => '',
+    gate: new PermitGate(), replicas: new Replicas(), connections: new ModelConnections(), report: () => undefined, demoUrl: () => '', demoKey: () => '',
     createRollout: (job, ports): RolloutHandle => {
       const aborted = Promise.withResolvers<string>();
       return {

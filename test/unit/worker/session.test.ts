@@ -62,18 +62,20 @@ class FakeServer {
 
 interface Opened { session: Session; frames: ServerToWorker[]; fences: boolean[]; gone: Promise<StudioError>; welcomes: () => number; welcomed: Promise<void> }
 
-function open(port: number, options: { discovery?: string; giveUpSeconds?: number; fenceSeconds?: number } = {}): Opened {
+function open(port: number, options: { others?: number[]; discovery?: string; giveUpSeconds?: number; fenceSeconds?: number } = {}): Opened {
   const frames: ServerToWorker[] = [];
   const fences: boolean[] = [];
   let welcomes = 0;
+  const skews = [3_600_000];
   const gone = Promise.withResolvers<StudioError>();
   const welcomed = Promise.withResolvers<undefined>();
-  const { discovery, ...rest } = options;
+  const { others = [], discovery, ...rest } = options;
   const session = new Session(
-    { address: new ServerAddress(`http://127.0.0.1:${port}`, discovery), token: 't', worker: 'w', slots: 4, ...rest },
+    { address: new ServerAddress([port, ...others].map((one) => `http://127.0.0.1:${one}/`), discovery), token: 't', worker: 'w', slots: 4, ...rest },
     {
       rollouts: () => [{ rollout: 'r1', epoch: 1, last: 9 }],
       load: () => ({ running: 1, held: 0, waiting: 0, rss: 1 }),
+      skew: () => skews.shift(),
       welcome: () => {
         welcomes++;
         welcomed.resolve(undefined);
@@ -94,12 +96,26 @@ describe('Session', () => {
     await welcomed;
     await server.until(() => server.heard.filter((frame) => frame.type === 'beat').length >= 2);
     assert.deepEqual(server.heard[0], { type: 'hello', protocol: PROTOCOL, worker: 'w', slots: 4, rollouts: [{ rollout: 'r1', epoch: 1, last: 9 }] });
+    assert.deepEqual(server.heard.flatMap((frame) => (frame.type === 'beat' ? [frame.skew_ms] : [])).slice(0, 2), [3_600_000, undefined], 'that its clock is off is said once');
     assert.equal(session.send({ type: 'lease', want: 1 }), true);
     await server.until(() => server.heard.at(-1)?.type === 'lease');
     assert.deepEqual(frames[0], { type: 'beat', clock: 2, permits: { e: 3 } });
     await session.bye(500);
     assert.equal(server.heard.at(-1)?.type, 'bye');
     await server.close();
+  });
+
+  it('goes to the next server of its store where the one it was at is gone, and round', async () => {
+    const [one, dead, two] = [await FakeServer.start(), await FakeServer.start(), await FakeServer.start()];
+    const { session, welcomed } = open(one.port, { others: [dead.port, two.port] });
+    await dead.close();
+    await welcomed;
+    one.socket?.terminate();
+    await two.until(() => two.heard.some((frame) => frame.type === 'hello'));
+    two.socket?.terminate();
+    await one.until(() => one.heard.filter((frame) => frame.type === 'hello').length === 2);
+    await session.bye(500);
+    await Promise.all([one.close(), two.close()]);
   });
 
   it('comes again to a server that was started anew at another port', async () => {
@@ -113,6 +129,8 @@ describe('Session', () => {
     await writeFile(discovery, JSON.stringify({ pid: 1, host: '127.0.0.1', port: second.port, token: 'a', read_token: 'b', protocol: PROTOCOL, product: 'x', started_at: 1 }));
     await second.until(() => second.heard.some((frame) => frame.type === 'beat'));
     assert.equal(welcomes(), 2);
+    const [hello] = second.heard;
+    assert.ok(hello?.type === 'hello' && hello.away_ms !== undefined && hello.away_ms < 60_000, 'it says that it was here before');
     await session.bye(500);
     await second.close();
     await rm(folder, { recursive: true });

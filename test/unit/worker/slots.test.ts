@@ -81,11 +81,60 @@ describe('EndpointReports', () => {
 describe('ServerClock', () => {
   it('follows the server and never goes back', () => {
     const clock = new ServerClock();
-    clock.set(5_000_000_000_000);
+    clock.welcome(5_000_000_000_000, 10);
     const before = clock.now();
     assert.ok(before >= 5_000_000_000_000 && before < 5_000_000_001_000);
-    clock.set(4_000_000_000_000);
+    clock.welcome(4_000_000_000_000, 10);
     assert.ok(clock.now() >= before);
+  });
+
+  /** A machine whose clocks the test sets. */
+  const machine = (ahead: number) => {
+    const time = { server: 1_000_000, ms: 500 };
+    const clock = new ServerClock(() => time.server + ahead, () => time.ms);
+    const pass = (ms: number): void => {
+      time.server += ms;
+      time.ms += ms;
+    };
+    return { clock, time, pass };
+  };
+
+  it('goes by the frame that came the fastest, and follows a server’s clock that is set anew', () => {
+    const { clock, time, pass } = machine(-3_600_000);
+    const heard = (lateMs: number): void => {
+      const said = time.server;
+      pass(lateMs);
+      clock.beat(said);
+    };
+    const said = time.server;
+    pass(900);
+    clock.welcome(said, 950);
+    assert.equal(clock.now(), time.server - 900);
+    heard(20);
+    assert.equal(clock.now(), time.server - 20);
+    heard(700);
+    assert.equal(clock.now(), time.server - 20, 'a frame that was late says nothing new');
+    time.server -= 5_000;
+    const before = clock.now();
+    for (let n = 0; n < 12; n++) {
+      heard(20);
+      assert.ok(clock.now() >= before, 'it stands, and does not go back');
+    }
+    pass(10_000);
+    assert.equal(clock.now(), time.server - 20);
+  });
+
+  it('tells once of a clock that is off, and never of a frame that was late', () => {
+    for (const ahead of [3_600_000, -3_600_000]) {
+      const { clock, time } = machine(ahead);
+      clock.welcome(time.server, 30);
+      assert.deepEqual([clock.skew(), clock.skew()], [ahead, undefined]);
+    }
+    const { clock, time, pass } = machine(0);
+    const said = time.server;
+    pass(30_000);
+    clock.welcome(said, 30_000);
+    assert.equal(clock.skew(), undefined);
   });
 });
 

@@ -44,7 +44,7 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
       <ProgressText done={done} total={view.attempts} />
       {running && flow !== undefined && flow.perHour > 0 && <Stat name="rate" value={count(Math.round(flow.perHour))} unit="rollouts/h" />}
       {left !== undefined && <Stat name="left" value={duration(left)} unit="left" />}
-      {row.state === 'paused' && <span class="batch-stat">paused</span>}
+      {row.state === 'paused' && <span class="batch-stat">{row.released === true ? 'paused, no pods kept' : 'paused'}</span>}
       {row.state === 'ended' && <span class="batch-stat batch-ended" title={row.reason}>{row.reason === undefined ? 'ended' : `ended: ${row.reason}`}</span>}
       {figures !== undefined && <PassAt1 report={figures.report} />}
       {row.parent !== undefined && <ParentRates view={view} row={row} parent={row.parent} />}

@@ -38,15 +38,42 @@ function ServerRows({ samples, server }: Pick<FlowPanelProps, 'samples' | 'serve
   const permits = endpoints.reduce((sum, endpoint) => sum + endpoint.permits, 0);
   const running = endpoints.reduce((sum, endpoint) => sum + (endpoint.running ?? 0), 0);
   const waiting = endpoints.reduce((sum, endpoint) => sum + (endpoint.waiting ?? 0), 0);
-  const title = endpoints.map((each) => `${each.endpoint}: ${each.permits} permits${each.running === undefined ? '' : `, ${each.running} running`}${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}, ${each.text ?? each.state}`).join('\n');
+  const title = endpoints.map(endpointText).join('\n');
   return (
     <>
       <Row name="queue" value={count(server.queued)}><Sparkline values={samples.map(({ queued }) => queued)} kind="of-queue" /></Row>
       {cache.length > 0
-        ? <Row name="KV cache" value={percent(cache.at(-1) ?? 0)} title={title}><Sparkline values={cache} kind="of-cache" most={1} /></Row>
-        : endpoints.length > 0 && <Row name="permits" value={count(permits)} title={title}><span class="flow-text">{troubled === undefined ? `${count(running)} in use, ${count(waiting)} waiting` : (troubled.text ?? `${troubled.endpoint} is ${troubled.state}`)}</span></Row>}
+        ? <Row name="KV cache" value={percent(cache.at(-1) ?? 0)} title={title}><Replicas endpoints={endpoints}><Sparkline values={cache} kind="of-cache" most={1} /></Replicas></Row>
+        : endpoints.length > 0 && <Row name="permits" value={count(permits)} title={title}><Replicas endpoints={endpoints}><span class="flow-text">{troubled === undefined ? `${count(running)} in use, ${count(waiting)} waiting` : (troubled.text ?? `${nameOf(troubled)} is ${troubled.state}`)}</span></Replicas></Row>}
     </>
   );
+}
+
+type Endpoint = ServerInfo['endpoints'][number];
+
+/** What is said of all endpoints, and where there are several, how full each is: its KV cache where it tells, else its permits. */
+function Replicas({ endpoints, children }: { readonly endpoints: readonly Endpoint[]; readonly children: ComponentChildren }) {
+  if (endpoints.length < 2) return <>{children}</>;
+  return (
+    <span class="flow-both">
+      <span class="flow-chart">{children}</span>
+      <span class="flow-replicas" role="list" aria-label="replicas">
+        {endpoints.map((each) => (
+          <span key={each.endpoint} role="listitem" class={`flow-replica is-${each.state}`} title={endpointText(each)} aria-label={endpointText(each)}>
+            <i class="of-cache" style={{ height: `${100 * Math.min(1, each.kv_cache ?? (each.running ?? 0) / Math.max(1, each.permits))}%` }} />
+          </span>
+        ))}
+      </span>
+    </span>
+  );
+}
+
+function nameOf({ replica, endpoint }: Endpoint): string {
+  return replica ?? endpoint;
+}
+
+function endpointText(each: Endpoint): string {
+  return `${nameOf(each)}: ${each.permits} permits${each.running === undefined ? '' : `, ${each.running} running`}${each.waiting === undefined ? '' : `, ${each.waiting} waiting`}${each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`}${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ${each.text ?? each.state}`;
 }
 
 function Times({ report: { ms } }: Pick<FlowPanelProps, 'report'>) {

@@ -8,9 +8,10 @@ import { ActionLink } from '../../components/link.tsx';
 import { Banner } from '../../components/notices/banner.tsx';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { say } from '../../components/notices/notice.tsx';
+import { ServerNotices } from '../../components/notices/serverNotices.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { KeysOverlay, type KeyGroup } from '../../components/overlays/keysOverlay.tsx';
-import { useChanges, useValue } from '../../data/observe.ts';
+import { useChanges } from '../../data/observe.ts';
 import { count } from '../../format.ts';
 import type { Host } from '../../host/host.ts';
 import { useKeys } from '../../keys.ts';
@@ -40,12 +41,11 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
   const data = useMemo(() => new BatchesData(host, batch, other), [host, batch, other, reading]);
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
-  const server = useValue(host.server);
   const [before, after] = [data.before?.name ?? batch, data.after?.name ?? other];
   useEffect(() => host.at({ page: 'batches', batch, with: other }, `${before} and ${after}`), [host, batch, other, before, after]);
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
-    const done = { copy: 'Copied', link: 'Link copied' }[action.do as string];
+    const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
     host.act(action).then(() => {
       if (done !== undefined) say(done);
     }, (error: unknown) => say(errorText(error)));
@@ -53,7 +53,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
   const swap = (): void => onNavigate({ page: 'batches', batch: other, with: batch });
   return (
     <main class="compare-page">
-      {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
+      <ServerNotices host={host} />
       <header class="compare-title">
         <h1 title={`${before} (${batch}) and ${after} (${other})`}>{before} → {after}</h1>
         <span class="grow" />
@@ -62,6 +62,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
           <Button kind="icon" icon="arrow-swap" label="The other way round" title="The other way round (X)" onClick={swap} />
           <Button kind="icon" icon="refresh" label="Read again" onClick={reload} />
           {can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />}
+          {can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
         </div>
       </header>
       {data.compared !== undefined && data.open > 0 && <Banner kind="info" text={`${count(data.open)} ${data.open === 1 ? 'attempt has' : 'attempts have'} not ended. What comes of them is shown once they are read again.`} actions={[{ label: 'Read again', onClick: reload }]} />}

@@ -1,11 +1,13 @@
 /** The batch page in all its states. */
 import { BatchPage } from '../../batch/batchPage.tsx';
 import type { Group, Sort } from '../../batch/model/arrange.ts';
+import type { ServerState } from '../../../src/protocol/page.ts';
 import { remember } from '../../host/memory.ts';
 import { storyHost } from '../../host/story.ts';
 import { story } from '../index.ts';
 import { withAttempts } from './attempts.ts';
 import { click, Once, pointAt, press } from './once.tsx';
+import { podEvents } from './podEvents.ts';
 import { BATCH, someBatch, type Wishes } from './someBatch.ts';
 
 interface Given {
@@ -15,7 +17,7 @@ interface Given {
   /** The server never answers. */
   readonly silent?: boolean;
   /** What the server says of itself. */
-  readonly server?: { readonly state: 'lost' | 'stopped'; readonly text?: string };
+  readonly server?: ServerState;
   /** Attempts of the first task that have something to tell. */
   readonly told?: boolean;
   /** What was chosen for this batch before, and whether the pane is open. */
@@ -34,7 +36,8 @@ const ROWS = '[role="grid"] [role="rowheader"]';
 function page(name: string, { wishes, filter, readOnly = false, silent = false, server, told = false, others = [], chosen, pane = true, does, then = ROWS }: Given = {}): void {
   story('batch', name, () => {
     const made = someBatch(wishes);
-    const host = storyHost({ ...(told ? withAttempts(made) : made), readOnly, silent, others: others.map((name, index) => ({ ...made, rows: [], batch: { ...made.batch, batch: `b-${index}`, name } })) });
+    const events = wishes?.pods === true ? { events: { [BATCH]: podEvents(240, made.batch.created_at) } } : {};
+    const host = storyHost({ ...(told ? withAttempts(made) : made), ...events, readOnly, silent, others: others.map((name, index) => ({ ...made, rows: [], batch: { ...made.batch, batch: `b-${index}`, name } })) });
     if (server !== undefined) host.server.set(server);
     if (chosen !== undefined) remember(`batch.${made.batch.name}`, chosen);
     if (!pane) remember('batch.pane', false);
@@ -50,6 +53,8 @@ function selected(name: string, attempt: number, given: Given = {}): void {
 
 page('running');
 page('paused', { wishes: { state: 'paused' } });
+page('pods', { wishes: { pods: true } });
+page('pods-released', { wishes: { pods: true, state: 'paused', released: true } });
 page('ended', { wishes: { state: 'ended', tasks: 40, attempts: 8 } });
 page('imported', { wishes: { state: 'ended', tasks: 50, attempts: 4, imported: true, levels: false, name: 'gpt-4o-airline' } });
 page('one-task', { wishes: { tasks: 1, attempts: 32 } });
@@ -71,6 +76,7 @@ page('broken-filter', { filter: 'status == ' });
 page('loading', { silent: true });
 page('loading-lost', { silent: true, server: { state: 'lost' } });
 page('server-lost', { server: { state: 'lost' } });
+page('server-elsewhere', { server: { state: 'ok', elsewhere: { text: 'This page is of the target local; the window works with gpu-cluster.', target: 'local' } } });
 page('found', { filter: 'renew' });
 page('expression', { filter: 'usage.output_tokens > 500 && status == "done"' });
 page('expression-no-match', { filter: 'usage.output_tokens > 5000000 && status == "done"' });

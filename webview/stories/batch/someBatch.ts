@@ -23,6 +23,10 @@ export interface Wishes {
   readonly levels?: boolean;
   readonly parent?: BatchRow['parent'];
   readonly reason?: string;
+  /** Each attempt has a pod of its own. */
+  readonly pods?: boolean;
+  /** It is paused and keeps no pods. */
+  readonly released?: boolean;
   /** Tokens after which the batch stops. */
   readonly tokenLimit?: number;
   /** Everything that is counted in an attempt, so many times. */
@@ -50,7 +54,7 @@ export const BATCH = 'b1';
 const SUBMISSION = '0'.repeat(64);
 
 export function someBatch(wishes: Wishes = {}): SomeBatch {
-  const { name = 'nightly', tasks: count = 100, attempts = 32, state = 'running', imported = false, parent, reason } = wishes;
+  const { name = 'nightly', tasks: count = 100, attempts = 32, state = 'running', imported = false, released = false, parent, reason } = wishes;
   const random = chance(count * 1000 + attempts);
   const now = Date.now();
   const tasks = Array.from({ length: count }, (_, i) => taskOf(i, wishes));
@@ -64,15 +68,16 @@ export function someBatch(wishes: Wishes = {}): SomeBatch {
       running: rows.filter((row) => row.state === 'running').length, held: rows.filter((row) => row.state === 'held').length, queued: rows.filter((row) => row.state === 'queued').length,
     },
     truncated: of('truncated'), steps: 0, input_tokens: 0, output_tokens: 0, imported, rev: rows.length, last: 0,
-    ...(state === 'ended' ? { ended_at: now - 60_000 } : {}), ...(parent === undefined ? {} : { parent }), ...(reason === undefined ? {} : { reason }),
+    ...(state === 'ended' ? { ended_at: now - 60_000 } : {}), ...(released ? { released } : {}), ...(parent === undefined ? {} : { parent }), ...(reason === undefined ? {} : { reason }),
   };
   return { batch, rows, tasks, server: serverOf(batch, now), blobs: imported ? {} : { [SUBMISSION]: btoa(JSON.stringify(submissionOf(wishes))) } };
 }
 
 /** As much of it as a page reads. */
-function submissionOf({ name = 'nightly', tokenLimit }: Wishes): Json {
+function submissionOf({ name = 'nightly', tokenLimit, pods = false }: Wishes): Json {
   return {
     name, agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } }, git: { commit: '3f2a9c01', dirty: false },
+    ...(pods ? { pods: { isolation: 'pod' } } : {}),
     stop: tokenLimit === undefined ? {} : { tokens: tokenLimit },
   };
 }
@@ -124,7 +129,10 @@ function serverOf({ counts, created_at: started }: BatchRow, now: number): Serve
   return {
     product: 'rollout-studio', protocol: 1, pid: 1, store: 'local', started_at: Math.min(started, now), queued: counts.queued, running: counts.running, held: counts.held,
     workers: [{ session: 's1', worker: 'pod-01', slots: 64, running: Math.min(64, counts.running), held: 0, alive: true }],
-    endpoints: [{ endpoint: 'http://models', permits: 64, running: Math.min(64, counts.running), waiting: 3, kv_cache: 0.87, state: 'ok' }],
+    endpoints: [0.87, 0.62, 0.71].map((cache, index) => ({
+      endpoint: `http://10.0.0.${index + 1}:8000/v1`, service: 'http://models:8000/v1', replica: `vllm-${index + 1}`,
+      permits: 64, running: Math.min(64, Math.floor(counts.running / 3)), waiting: index, kv_cache: cache, preemptions: 0, state: index === 1 ? 'busy' : 'ok',
+    })),
   };
 }
 

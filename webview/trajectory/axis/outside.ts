@@ -5,6 +5,9 @@ import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
 /** Commands to a whole batch that its rollouts feel. */
 const OF_ALL: ReadonlySet<string> = new Set(['pause', 'resume', 'cancel', 'drain', 'breakpoints']);
 
+/** What happened to the server or the cluster happened to all that ran then. */
+const OF_ALL_WORKERS: ReadonlySet<string> = new Set(['cluster_away', 'cluster_back', 'server_back', 'workers_back']);
+
 /** What became of a pod may be known only when another one has gone on with its rollouts for so long. */
 const LATE_MS = 30_000;
 
@@ -32,7 +35,7 @@ export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideI
 }
 
 function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean {
-  if (data.rollout !== undefined) return true; // those of others were left out when the stream was read
+  if (data.rollout !== undefined || OF_ALL_WORKERS.has(data.what)) return true; // rollouts of others were left out when the stream was read
   const held = model.leases.findLastIndex((lease) => lease.at <= at);
   const [now, before] = [model.leases[held], model.leases[held - 1]];
   const worker = now?.data.worker;

@@ -21,7 +21,7 @@ export function batchLook(row: BatchRow, now: number): Look {
   const { counts } = row;
   const { done, all } = batchProgress(row);
   const rate = passRateText(row);
-  const parts = [row.state === 'ended' ? '' : `${done}/${all}`, row.state === 'paused' ? 'paused' : '', rate, row.imported ? 'imported' : '', agoText(now - row.created_at)];
+  const parts = [row.state === 'ended' ? '' : `${done}/${all}`, row.state !== 'paused' ? '' : row.released === true ? 'paused, no pods kept' : 'paused', rate, row.imported ? 'imported' : '', agoText(now - row.created_at)];
   const description = parts.filter((part) => part !== '').join(' · ');
   const tooltip = [
     row.name, row.batch,

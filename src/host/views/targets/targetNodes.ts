@@ -116,7 +116,7 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
         each.waiting === undefined || each.waiting === 0 ? '' : `${each.waiting} waiting`,
         each.kv_cache === undefined ? '' : `KV cache ${Math.round(each.kv_cache * 100)} %`,
       ].filter((part) => part !== '').join(' · ');
-      return leaf(`endpoint/${each.endpoint}`, { label: each.endpoint, description: said, tooltip: [each.endpoint, said, each.preemptions === undefined ? '' : plural(each.preemptions, 'preemption'), each.text ?? ''].filter((line) => line !== '').join('\n'), icon: ENDPOINT_ICONS[each.state], context: 'endpoint', spoken: `Endpoint ${each.endpoint}, ${said}` });
+      return leaf(`endpoint/${each.endpoint}`, { label: each.replica ?? each.endpoint, description: said, tooltip: [each.endpoint, each.service === undefined ? '' : `Replica of ${each.service}`, said, each.preemptions === undefined ? '' : plural(each.preemptions, 'preemption'), each.text ?? ''].filter((line) => line !== '').join('\n'), icon: ENDPOINT_ICONS[each.state], context: 'endpoint', spoken: `Endpoint ${each.replica ?? each.endpoint}, ${said}` });
     }),
   };
 }

@@ -52,6 +52,8 @@ interface InputOptions {
   readonly password?: boolean;
   /** What is wrong with a text; undefined when nothing is. */
   readonly wrong?: (text: string) => string | undefined;
+  /** The same, found out by asking elsewhere once the text is accepted. */
+  readonly tried?: (text: string, signal: AbortSignal) => Promise<string | undefined>;
 }
 
 export function input(place: StepPlace, options: InputOptions): Promise<Answer<string>> {
@@ -65,11 +67,30 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
     box.validationMessage = wrong;
     return wrong;
   };
+  let trying: AbortController | undefined;
+  const stop = (): void => {
+    trying?.abort();
+    trying = undefined;
+    box.busy = false;
+  };
+  const accepted = async (accept: (value: string) => void): Promise<void> => {
+    if (trying !== undefined || check() !== undefined) return;
+    const [{ signal }, text] = [trying = new AbortController(), box.value];
+    box.busy = true;
+    const wrong = await options.tried?.(text, signal);
+    if (signal.aborted) return;
+    stop();
+    if (wrong === undefined) accept(text);
+    else box.validationMessage = wrong;
+  };
   return asked(box, place, (accept) => [
-    box.onDidChangeValue(check),
-    box.onDidAccept(() => {
-      if (check() === undefined) accept(box.value);
+    // A text that is changed meanwhile is another one.
+    box.onDidChangeValue(() => {
+      stop();
+      check();
     }),
+    box.onDidAccept(() => void accepted(accept)),
+    new vscode.Disposable(stop),
   ]);
 }
 

@@ -63,7 +63,7 @@ describe('the targets', () => {
     assert.deepEqual(offered('target.local.used'), []);
     assert.deepEqual(offered('target.cluster.idle.missing'), ['useTarget', 'installTarget', 'removeTarget']);
     assert.deepEqual(offered('target.cluster.used.installed'), ['installTarget', 'uninstallTarget', 'removeTarget']);
-    assert.deepEqual(offered('target.url.idle.unknown'), ['useTarget', 'removeTarget']);
+    assert.deepEqual(offered('target.url.idle.unknown'), ['useTarget', 'changeToken', 'removeTarget']);
   });
 });
 

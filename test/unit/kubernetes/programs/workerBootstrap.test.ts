@@ -21,8 +21,8 @@ const ARCHIVE = await pack([
 
 interface Ran { readonly code: number | null; readonly out: string; readonly err: string; readonly asked: readonly string[]; readonly work: string }
 
-/** Runs the bootstrap against a server that gives these answers, one after another, the last one again and again. */
-async function run(context: TestContext, answers: ((response: ServerResponse) => void)[], options: { config?: object; secrets?: string; whenAsked?: (kill: () => void) => void } = {}): Promise<Ran> {
+/** Runs the bootstrap against a server that gives these answers, one after another, the last one again and again. `first`: another address it is told before that one. */
+async function run(context: TestContext, answers: ((response: ServerResponse) => void)[], options: { config?: object; first?: string; secrets?: string; whenAsked?: (kill: () => void) => void } = {}): Promise<Ran> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
   const asked: string[] = [];
@@ -39,9 +39,10 @@ async function run(context: TestContext, answers: ((response: ServerResponse) =>
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const own = `http://127.0.0.1:${port}`;
   const work = path.join(folder, 'work');
   await writeFile(path.join(folder, 'bootstrap.mjs'), WORKER_BOOTSTRAP);
-  await writeFile(path.join(folder, 'worker.json'), JSON.stringify({ server: `http://127.0.0.1:${port}`, token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, programs: ARCHIVE.sha, ...options.config }));
+  await writeFile(path.join(folder, 'worker.json'), JSON.stringify({ ...(options.first === undefined ? { server: own } : { server: options.first, others: [own] }), token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, programs: ARCHIVE.sha, ...options.config }));
   if (options.secrets !== undefined) await writeFile(path.join(folder, 'secrets.json'), options.secrets);
   const child = spawn(process.execPath, [path.join(folder, 'bootstrap.mjs'), folder, work], { env: { ...process.env, POD_NAME: 'pod-1', HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') } });
   let out = '';
@@ -66,6 +67,12 @@ describe('the bootstrap of a worker pod', () => {
     assert.match(String(server), /^http:/);
     assert.equal(path.basename(String(secrets)), 'secrets.json');
     assert.deepEqual(rest, { token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, worker: 'pod-1', work: path.join(work, 'rollouts'), interrupted_exit: 3, stop_seconds: 10 });
+  });
+
+  it('asks the next server where the first is gone, and hands both on', async (context) => {
+    const { code, out, asked } = await run(context, [gives], { first: 'http://127.0.0.1:1' });
+    const { config } = JSON.parse(out) as { config: { server: string; others: string[] } };
+    assert.deepEqual([code, asked.length, config.server, config.others.length], [0, 1, 'http://127.0.0.1:1', 1]);
   });
 
   it('ends with 3 when the server stays away, and where the programs are other ones', async (context) => {

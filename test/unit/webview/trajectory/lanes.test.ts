@@ -81,14 +81,15 @@ describe('lanes of the time axis', () => {
       outside(first, 120, 'control', { command: 'c2', verb: 'pause', by: 'ada' }),
       outside(first, 130, 'infra', { what: 'pod_evicted', pod: 'w1', text: 'node pressure' }),
       outside(first, 140, 'infra', { what: 'endpoint', endpoint: 'e1', text: 'answers again' }),
+      outside(first, 160, 'infra', { what: 'workers_back', ms: 10, text: 'The connection was lost' }),
       // Of others, of before, of what no rollout feels.
       outside(first, 150, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
       outside(first, -10, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
       outside(first, 150, 'control', { command: 'c3', verb: 'seal', by: 'ada' }),
     ]);
-    assert.deepEqual(infra(lanes), ['control hold 100-100 @11', 'control pause 120-120 @13', 'infra pod evicted 130-130 @14', 'infra endpoint 140-140 @15', 'infra preempted 150-200 @21']);
+    assert.deepEqual(infra(lanes), ['control hold 100-100 @11', 'control pause 120-120 @13', 'infra pod evicted 130-130 @14', 'infra endpoint 140-140 @15', 'infra preempted 150-200 @21', 'infra workers back 150-160 @17']);
     lanes.advanceOutside([]);
-    assert.equal(infra(lanes).length, 5, 'once each');
+    assert.equal(infra(lanes).length, 6, 'once each');
   });
 
   it('leave out what came after the end, and what concerns a worker that had it no more', () => {

@@ -1,0 +1,30 @@
+/** Whether pods have what tools and worlds need, where a batch file names a cluster as its target. */
+import { commandNeed, meets, unmetText } from '../needs.ts';
+import { DEFAULTS } from '../defaults.ts';
+import type { BatchFile } from '../schema/batchFile.ts';
+import type { ParsedFile, Path } from '../source/parse.ts';
+import { mcpName, type AgentParts } from './agent.ts';
+import type { Reading } from './reading.ts';
+import type { WorldParts } from './world.ts';
+
+export function checkNeeds(reading: Reading, batch: Partial<BatchFile>, agent: AgentParts | undefined, world: WorldParts | undefined): void {
+  const { target = DEFAULTS.target, pods } = batch;
+  if (target === DEFAULTS.target) return;
+  const check = (parsed: ParsedFile, at: Path, of: string, name: string): void => {
+    const met = meets(pods, name);
+    if (met === 'no') reading.tell(parsed, at, { code: 'unmet', ...unmetText(of, name) });
+    else if (met === 'unknown') {
+      reading.tell(parsed, at, { code: 'unmet', severity: 'warning', message: `${of} needs ${name}, and nothing says that the image ${pods?.image ?? ''} has it`, mend: `Write \`pods.provides: [${name}]\` if it does.` });
+    }
+  };
+  for (const [index, entry] of (agent?.value.tools ?? []).entries()) {
+    if (agent === undefined) break;
+    const of = entry.module !== undefined ? `the module ${entry.module}` : entry.mcp !== undefined ? `the MCP server ${mcpName(entry)}` : (entry.builtin?.join(', ') ?? 'a tool');
+    entry.needs?.forEach((name, position) => check(agent.parsed, ['tools', index, 'needs', position], of, name));
+    const { command, args = [] } = entry.mcp ?? {};
+    const shown = command === undefined ? undefined : commandNeed(command, args);
+    // What it tells by `needs` is said there.
+    if (shown !== undefined && entry.needs === undefined) check(agent.parsed, ['tools', index, 'mcp', 'command'], of, shown);
+  }
+  world?.needs.forEach((name, position) => check(world.parsed, ['needs', position], `the world ${world.name}`, name));
+}

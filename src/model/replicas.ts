@@ -1,0 +1,36 @@
+/** What is called in the place of endpoints: the replicas behind them, as the server told last. */
+import { isDeepStrictEqual } from 'node:util';
+import { byAffinity } from './endpoint.ts';
+
+export class Replicas {
+  #behind: Readonly<Record<string, readonly string[]>> = {};
+  #version = 0;
+
+  /** Replicas by endpoint; of one that is not named none are known. Gives the URLs that are gone, or undefined where all is as before. */
+  set(behind: Readonly<Record<string, readonly string[]>>): string[] | undefined {
+    if (isDeepStrictEqual(behind, this.#behind)) return undefined;
+    const there = new Set(Object.values(behind).flat());
+    const gone = Object.values(this.#behind).flat().filter((url) => !there.has(url));
+    this.#behind = behind;
+    this.#version++;
+    return gone;
+  }
+
+  /** A function that gives what is called for these endpoints now, the first choice of `key` first. */
+  order(endpoints: readonly string[], key: string): () => readonly string[] {
+    let version = -1;
+    let order: readonly string[] = [];
+    return () => {
+      if (version !== this.#version) {
+        version = this.#version;
+        order = byAffinity([...new Set(endpoints.flatMap((endpoint) => this.#of(endpoint)))], key);
+      }
+      return order;
+    };
+  }
+
+  #of(endpoint: string): readonly string[] {
+    const replicas = Object.hasOwn(this.#behind, endpoint) ? (this.#behind[endpoint] ?? []) : [];
+    return replicas.length === 0 ? [endpoint] : replicas;
+  }
+}

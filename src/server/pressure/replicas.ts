@@ -1,0 +1,117 @@
+/**
+ * The replicas behind endpoints that name a service. Who is there is known by a source: in a cluster by the service's
+ * EndpointSlices. Without one, and as long as it knows nothing, an endpoint is one place.
+ */
+
+/** One place that takes calls. */
+export interface Replica {
+  /** As the endpoint, with the address and the port of this replica. */
+  readonly url: string;
+  /** For people: the name of its pod. */
+  readonly name: string;
+  /** What comes later at the same address has another. */
+  readonly id: string;
+}
+
+export interface ReplicaSource {
+  /**
+   * Tells who takes calls behind `endpoint`, as soon as it is known and whenever it changes, until the function that it
+   * gives is called. Told undefined: it is one place. Gives undefined where it can be nothing else.
+   */
+  follow(endpoint: string, tell: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined;
+}
+
+/** Who came and who went. */
+export interface ReplicaChange {
+  readonly endpoint: string;
+  /** Nothing was known of it before: these are no news. */
+  readonly first: boolean;
+  readonly joined: readonly Replica[];
+  readonly left: readonly Replica[];
+  readonly now: readonly Replica[] | undefined;
+}
+
+interface Followed {
+  replicas: readonly Replica[] | undefined;
+  /** URLs of replicas that are gone: workers may still speak of them. */
+  readonly gone: Set<string>;
+  stop: (() => void) | undefined;
+}
+
+export class ReplicaSets {
+  readonly #source: ReplicaSource | undefined;
+  readonly #changed: (change: ReplicaChange) => void;
+  readonly #followed = new Map<string, Followed>();
+  /** By URL. */
+  readonly #known = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
+
+  constructor(source: ReplicaSource | undefined, changed: (change: ReplicaChange) => void) {
+    this.#source = source;
+    this.#changed = changed;
+  }
+
+  /** Follows just these from now on. */
+  follow(endpoints: ReadonlySet<string>): void {
+    for (const [endpoint, followed] of [...this.#followed]) {
+      if (endpoints.has(endpoint)) continue;
+      followed.stop?.();
+      this.#followed.delete(endpoint);
+      for (const { url } of followed.replicas ?? []) this.#known.delete(url);
+    }
+    for (const endpoint of endpoints) {
+      if (this.#followed.has(endpoint)) continue;
+      const followed: Followed = { replicas: undefined, gone: new Set(), stop: undefined };
+      this.#followed.set(endpoint, followed);
+      followed.stop = this.#source?.follow(endpoint, (replicas) => {
+        if (this.#followed.get(endpoint) === followed) this.#set(endpoint, followed, replicas);
+      });
+    }
+  }
+
+  /** What is called for the endpoint: its replicas, or itself where it is one place or none is ready. */
+  behind(endpoint: string): readonly string[] {
+    const replicas = this.#followed.get(endpoint)?.replicas ?? [];
+    return replicas.length === 0 ? [endpoint] : replicas.map(({ url }) => url);
+  }
+
+  /** The replica at this URL, and the endpoint it is behind. */
+  at(url: string): { readonly endpoint: string; readonly replica: Replica } | undefined {
+    return this.#known.get(url);
+  }
+
+  /** It is known to have replicas, and none takes calls. */
+  noneReady(endpoint: string): boolean {
+    return this.#followed.get(endpoint)?.replicas?.length === 0;
+  }
+
+  /** Nobody is to call this now: its replicas are called instead, or it was one that is gone. */
+  isPast(name: string): boolean {
+    if ((this.#followed.get(name)?.replicas?.length ?? 0) > 0) return true;
+    return !this.#known.has(name) && [...this.#followed.values()].some(({ gone }) => gone.has(name));
+  }
+
+  close(): void {
+    this.follow(new Set());
+  }
+
+  #set(endpoint: string, followed: Followed, now: readonly Replica[] | undefined): void {
+    const before = followed.replicas;
+    const joined = without(now ?? [], before ?? []);
+    const left = without(before ?? [], now ?? []);
+    if (joined.length === 0 && left.length === 0 && (before === undefined) === (now === undefined)) return;
+    followed.replicas = now;
+    for (const { url } of left) {
+      this.#known.delete(url);
+      followed.gone.add(url);
+    }
+    for (const replica of joined) {
+      this.#known.set(replica.url, { endpoint, replica });
+      followed.gone.delete(replica.url);
+    }
+    this.#changed({ endpoint, first: before === undefined, joined, left, now });
+  }
+}
+
+function without(some: readonly Replica[], others: readonly Replica[]): Replica[] {
+  return some.filter((replica) => !others.some(({ url, id }) => url === replica.url && id === replica.id));
+}

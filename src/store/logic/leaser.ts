@@ -1,0 +1,66 @@
+import { StudioError } from '../../common/errors.ts';
+import type { Sql } from '../sql/sql.ts';
+import type { Lease } from '../store.ts';
+import { leaseAll, type LeaseRequest } from './lease.ts';
+import { noSession } from './sessions.ts';
+
+/** Rollouts of one transaction at most, so that appends do not wait long behind it. */
+const MOST = 1024;
+
+interface Waiting {
+  readonly request: LeaseRequest;
+  readonly resolve: (leases: Lease[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Leases that are asked for together are one transaction: a thousand sessions that ask at once cost a few statements. */
+export class Leaser {
+  readonly #sql: Sql;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  lease(session: string, want: number): Promise<Lease[]> {
+    if (want <= 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request: { session, want }, resolve, reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#write();
+    this.#writing = undefined;
+  }
+
+  async #write(): Promise<void> {
+    let group: Waiting[] | undefined;
+    try {
+      const results = await this.#sql.write((tx) => {
+        group ??= this.#take(); // as late as possible, and the same when it runs again
+        return leaseAll(tx, group.map(({ request }) => request));
+      }, 'urgent');
+      group?.forEach(({ request, resolve, reject }, index) => {
+        const result = results[index];
+        if (result === undefined) reject(new StudioError('internal', 'A lease was not answered.'));
+        else if (result === 'no session') reject(noSession(request.session));
+        else resolve(result);
+      });
+    } catch (error) {
+      for (const { reject } of group ?? this.#take()) reject(error);
+    }
+  }
+
+  #take(): Waiting[] {
+    let [count, wanted] = [0, 0];
+    for (const { request } of this.#waiting) {
+      if (count > 0 && wanted + request.want > MOST) break;
+      wanted += request.want;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+}

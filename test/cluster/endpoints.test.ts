@@ -1,0 +1,78 @@
+/**
+ * Replicas of a model that the server finds by the EndpointSlices of their Service, with the rights of its own account.
+ * Nobody resolves the Service's name here: what is answered was found.
+ */
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { HEADLESS_LABEL } from '../../src/kubernetes/endpoints/readyReplicas.ts';
+import { SERVICE_LABEL } from '../../src/kubernetes/endpoints/sliceReplicas.ts';
+import { byAffinity } from '../../src/model/endpoint.ts';
+import { answerText, fakeEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
+import { ofKind } from '../support/testWorkspace.ts';
+import { podsOf } from './support/batches.ts';
+import { ClusterBench, until } from './support/clusterBench.ts';
+
+const TASKS = 8;
+const ATTEMPTS = 2;
+const SERVICE = 'http://models:8000/v1';
+
+describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 }, () => {
+  let bench: ClusterBench;
+  const models: FakeEndpoint[] = [];
+  before(async () => {
+    bench = await ClusterBench.installed('endpoints');
+  });
+  after(async () => {
+    await bench.close();
+    for (const model of models) await model[Symbol.asyncDispose]();
+  });
+
+  it('are called each, and as they come and go', async (test) => {
+    if (bench.site.port === undefined) {
+      test.skip('pods do not reach this machine');
+      return;
+    }
+    const { cluster, workspace } = bench;
+    const open = async (script: (response: ServerResponse) => void): Promise<FakeEndpoint> => {
+      const model = await fakeEndpoint((_, response) => script(response));
+      models.push(model);
+      return model;
+    };
+    const yes = (response: ServerResponse): void => answerText(response, 'yes');
+    const stays = await open(yes);
+    // Takes calls and does not answer: they are under way when it goes.
+    const goes = await open(() => undefined);
+    const comes = await open(yes);
+    /** Each has a slice of its own, for its port. Loopback addresses are allowed in slices only as names. */
+    const slice = (name: string, { port }: FakeEndpoint, serving: boolean): Promise<unknown> => cluster.apply({
+      apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { name, labels: { [SERVICE_LABEL]: 'models', [HEADLESS_LABEL]: '' } }, addressType: 'FQDN',
+      endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: serving, serving, terminating: false }, targetRef: { kind: 'Pod', name } }],
+      ports: [{ name: 'http', protocol: 'TCP', port }],
+    });
+    await cluster.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'models' }, spec: { clusterIP: 'None', ports: [{ name: 'http', port: 8000 }] } });
+    await Promise.all([slice('stays', stays, true), slice('goes', goes, true), slice('comes', comes, false)]);
+
+    const tasks = Array.from({ length: TASKS }, (_, index) => ({ id: `t${index}`, question: '?', answer: 'yes' }));
+    const first = (task: string): string | undefined => byAffinity([stays.url, goes.url], task)[0];
+    const stuck = ATTEMPTS * tasks.filter(({ id }) => first(id) === goes.url).length;
+    assert.ok(stuck > 0 && stuck < TASKS * ATTEMPTS, 'each has its share');
+    const batch = await workspace.launch('models', { tasks, endpoint: SERVICE, batch: { attempts: ATTEMPTS, concurrency: 32, pods: podsOf(bench.site, { count: 1 }) } });
+    const api = await workspace.api();
+    const shown = async (): Promise<string[]> => (await api.server()).endpoints.map(({ service, replica, endpoint }) => `${replica ?? endpoint} of ${service ?? 'none'}`).sort();
+    await until('one has answered its calls, and the other one has its own', async () => goes.seen.length === stuck && (await api.batch(batch)).counts.passed === TASKS * ATTEMPTS - stuck);
+    assert.deepEqual(await shown(), [`goes of ${SERVICE}`, `stays of ${SERVICE}`]);
+
+    await Promise.all([slice('comes', comes, true), slice('goes', goes, false)]);
+    await until('they are seen', async () => (await shown()).join() === `comes of ${SERVICE},stays of ${SERVICE}`);
+    await goes[Symbol.asyncDispose]();
+    const rows = await bench.assertSettledOnce(batch, TASKS * ATTEMPTS);
+    assert.ok(rows.every((row) => row.progress.passed === true));
+    for (const row of rows) {
+      const [start] = ofKind(await workspace.events(row.rollout), 'model.start');
+      assert.equal(start?.data.endpoint, first(row.task), `${row.task} went where it belongs`);
+    }
+    const told = await bench.infra(batch);
+    for (const said of [/Replica comes of \S+ takes calls/, /Replica goes of \S+ is gone/]) assert.ok(told.some((text) => said.test(text)), told.join('\n'));
+  });
+});

@@ -1,0 +1,64 @@
+/** Two servers on one PostgreSQL: one of them makes the Jobs, and when it dies the other one does. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { NAMES } from '../../src/kubernetes/names.ts';
+import { cuttingProxy, type CuttingProxy } from '../support/cuttingProxy.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { steady } from './support/batches.ts';
+import { ClusterBench, until } from './support/clusterBench.ts';
+
+const TASKS = 8;
+
+describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
+  const store = new TestStore();
+  let bench: ClusterBench;
+  let postgres: TestPostgres | undefined;
+  /** The one address of both, as a Service is: it leads to the first, and once that is gone to the second. */
+  let service: CuttingProxy | undefined;
+  before(async () => {
+    bench = await ClusterBench.open('replicas');
+  });
+  after(async () => {
+    await bench.close();
+    await service?.close();
+    await store[Symbol.asyncDispose]();
+    await postgres?.stop();
+  });
+
+  it('hand over to each other what one of them does alone', async (test) => {
+    if (bench.site.port === undefined) {
+      test.skip('pods do not reach this machine');
+      return;
+    }
+    const { cluster, namespace, workspace } = bench;
+    const database = postgres = await startPostgres();
+    const url = await database.createDatabase();
+    await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    await cluster.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: NAMES.worker, namespace } });
+    const { port } = service = await cuttingProxy(0);
+    const start = (): Promise<TestServer> => store.startOn(url, ['--executor', 'kubernetes', '--advertise', `http://127.0.0.1:${port}`], { ROLLOUT_NAMESPACE: namespace });
+    const first = await start();
+    service.leadTo(first.file.port);
+    await until('the first server is elected', async () => (await database.query(url, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).length > 0);
+    const second = await start();
+
+    // Its client is at the second one, which makes no Jobs; its pods are at the first.
+    await bench.reachAt(second.url, second.file.token);
+    const batch = await workspace.launch('pair', steady(bench.site, { tasks: TASKS, steps: 4, batch: { attempts: 2, concurrency: 8 } }));
+    await workspace.untilRows(batch, (rows) => rows.filter(({ state }) => state === 'ended').length >= 2 && rows.some(({ state }) => state === 'running'));
+    const madeJob = / Job \S+ with 2 pods at once/;
+    assert.match(first.stderr, madeJob);
+    assert.doesNotMatch(second.stderr, madeJob);
+
+    await first.kill('SIGKILL');
+    service.leadTo(second.file.port);
+    // That there is none is mended by who makes them.
+    const [job] = await cluster.list('Job');
+    assert.ok(job !== undefined);
+    assert.ok(await cluster.remove('Job', job.metadata.name, { propagation: 'Background' }));
+    await bench.assertSettledOnce(batch, 2 * TASKS);
+    assert.match(second.stderr, madeJob);
+    assert.ok((await cluster.list('Job')).every(({ metadata }) => metadata.uid !== job.metadata.uid));
+  });
+});

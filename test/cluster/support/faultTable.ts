@@ -1,0 +1,65 @@
+/** What a suite of faults showed: one line for each, printed at its end. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { EventData } from '../../../src/trace/schema.ts';
+import { ofKind } from '../../support/testWorkspace.ts';
+import type { ClusterBench } from './clusterBench.ts';
+
+/** A batch that had a fault. */
+export interface Suffered {
+  readonly batch: string;
+  /** Attempts that come to an end by themselves. */
+  readonly attempts: number;
+  /** Tries that are lost with what was broken; none unless told. */
+  readonly lost?: number;
+  /** The one line that the user is told of it. */
+  readonly told: { readonly what: string; readonly like: RegExp };
+  /** Further lines, e.g. of its end. */
+  readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
+}
+
+interface Line { readonly fault: string; readonly finished: string; readonly seconds: string; readonly told: string }
+
+const HEAD: Line = { fault: 'fault', finished: 'attempts', seconds: 'seconds', told: 'what the user is told' };
+
+export class FaultTable {
+  readonly #lines: Line[] = [];
+  readonly #bench: () => ClusterBench;
+
+  constructor(bench: () => ClusterBench) {
+    this.#bench = bench;
+  }
+
+  /** Breaks something under a batch; then every attempt has ended exactly once, and the user was told in one line. */
+  async of(test: TestContext, suffer: () => Promise<Suffered>): Promise<void> {
+    const began = performance.now();
+    const { batch, attempts, told, also = [], lost = 0 } = await suffer();
+    const bench = this.#bench();
+    const rows = await bench.assertSettledOnce(batch, attempts);
+    assert.equal(rows.filter(({ settles }) => !settles).length, lost, 'tries that were lost');
+    const infra = ofKind(await bench.workspace.events(batch), 'infra').map(({ data }) => data);
+    const line = only(infra, told);
+    for (const one of also) only(infra, one);
+    this.#lines.push({ fault: test.name, finished: `${rows.filter(({ settles }) => settles).length}/${attempts}`, seconds: ((performance.now() - began) / 1000).toFixed(1), told: line.text });
+  }
+
+  /** Leaves a fault out, and says why. */
+  skip(test: TestContext, why: string): void {
+    this.#lines.push({ fault: test.name, finished: '-', seconds: '-', told: `not tried: ${why}` });
+    test.skip(why);
+  }
+
+  print(): void {
+    const all = [HEAD, ...this.#lines];
+    const width = (of: keyof Line): number => Math.max(...all.map((line) => line[of].length));
+    const [fault, finished, seconds] = [width('fault'), width('finished'), width('seconds')];
+    console.log(`\n${all.map((line) => `${line.fault.padEnd(fault)}  ${line.finished.padStart(finished)}  ${line.seconds.padStart(seconds)}  ${line.told}`).join('\n')}\n`);
+  }
+}
+
+function only(infra: readonly EventData['infra'][], { what, like }: Suffered['told']): EventData['infra'] {
+  const found = infra.filter((data) => data.what === what && like.test(data.text));
+  const [line] = found;
+  assert.ok(line !== undefined && found.length === 1, `${found.length} lines of ${what} like ${String(like)} among:\n${infra.map((data) => `${data.what}: ${data.text}`).join('\n')}`);
+  return line;
+}

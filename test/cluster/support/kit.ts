@@ -1,0 +1,79 @@
+/** What only the kit's cluster lets a test do: break and mend its processes, and lose whole nodes. Linux only, as the kit is. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
+
+export const taint = z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() });
+const tainted = z.looseObject({ spec: z.looseObject({ taints: z.array(taint).optional() }).optional() });
+
+export class Kit {
+  readonly #folder: string;
+  readonly #state: string;
+
+  /** `folder`: its scripts. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#state = process.env['ROLLOUT_K8S_DIR'] ?? path.join(os.tmpdir(), 'rollout-k8s');
+  }
+
+  /** E.g. `kube-apiserver`, `kubelet-2`. */
+  process(name: string, action: 'pause' | 'resume' | 'kill' | 'start'): void {
+    run(path.join(this.#folder, 'process'), [name, action]);
+  }
+
+  /** All that runs on the node ends at once, and nothing is heard of it until `start` of its kubelet. */
+  loseNode(node: string): void {
+    this.process(kubeletOf(node), 'kill');
+    const group = readFileSync(path.join(this.#state, 'run', 'cgroup'), 'utf8').trim();
+    // With version 1 each controller has its own tree of the same groups.
+    const files = globSync([`/sys/fs/cgroup/${group}/node-${numberOf(node)}/**/cgroup.procs`, `/sys/fs/cgroup/pids/${group}/node-${numberOf(node)}/**/cgroup.procs`]);
+    const processes = files.flatMap((file) => readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map(Number));
+    assert.ok(processes.length > 0, `nothing runs on ${node}`);
+    for (const pid of processes) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
+  }
+
+  findNode(node: string): void {
+    this.process(kubeletOf(node), 'start');
+  }
+
+  /** An image gets another name, or loses it. */
+  image(node: string, ...command: readonly [action: 'tag', from: string, to: string] | readonly [action: 'rm', name: string]): void {
+    run('ctr', ['--address', path.join(this.#state, `node-${numberOf(node)}`, 'containerd.sock'), '--namespace', 'k8s.io', 'images', ...command]);
+  }
+}
+
+/** New pods go there, or do not. */
+export async function cordon(cluster: Cluster, node: string, on: boolean): Promise<void> {
+  await cluster.patch('Node', node, { spec: { unschedulable: on ? true : null } });
+}
+
+/** The node is given up, or is not. */
+export async function giveUp(cluster: Cluster, node: string, on: boolean): Promise<void> {
+  const { spec } = tainted.parse(await cluster.get('Node', node));
+  const others = (spec?.taints ?? []).filter(({ key }) => key !== 'node.kubernetes.io/out-of-service');
+  await cluster.patch('Node', node, { spec: { taints: on ? [...others, { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }] : others } });
+}
+
+/** Nodes are named by their addresses, of which the last number is theirs. */
+function numberOf(node: string): string {
+  return node.slice(node.lastIndexOf('.') + 1);
+}
+
+function kubeletOf(node: string): string {
+  return `kubelet-${numberOf(node)}`;
+}
+
+function run(command: string, args: readonly string[]): void {
+  const done = spawnSync(command, args, { encoding: 'utf8' });
+  assert.equal(done.status, 0, `${command} ${args.join(' ')}: ${done.stderr}`);
+}

@@ -1,0 +1,44 @@
+/** TLS before a server of loopback, as a gateway puts it there. */
+import { once } from 'node:events';
+import net, { type Socket } from 'node:net';
+import tls from 'node:tls';
+import type { Certificate } from './certificate.ts';
+
+export interface TlsProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Cuts every connection there is. */
+  cut(): void;
+}
+
+/** `port`: where the server is at the time. */
+export async function tlsProxy(port: () => number, { cert, key }: Certificate): Promise<TlsProxy> {
+  const sockets = new Set<Socket>();
+  const server = tls.createServer({ cert, key }, (client) => {
+    const upstream = net.connect(port(), '127.0.0.1');
+    for (const [socket, other] of [[client, upstream], [upstream, client]] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  });
+  server.on('tlsClientError', () => undefined); // who does not trust it goes away
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `https://127.0.0.1:${address.port}`, cut,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { StudioError } from '../../../src/common/errors.ts';
+import { loadBatch, type LoadOptions } from '../../../src/config/load.ts';
+import { commandNeed, meets, needsOf, unmetText, type Need } from '../../../src/config/needs.ts';
+import { formatProblem } from '../../../src/config/source/problem.ts';
+import type { Submission } from '../../../src/config/submission.ts';
+import { isHere } from '../../../src/executor/local/programs.ts';
+import { requireNeeds } from '../../../src/executor/needs.ts';
+import { memoryFiles } from '../../support/memoryFiles.ts';
+import { FILES } from './sample.ts';
+
+const BATCH = 'batches/nightly.batch.yaml';
+const AGENT = 'agents/desk.agent.yaml';
+
+async function problems(batch: string, agent: (text: string) => string = (text) => text, world = '', options: LoadOptions = {}): Promise<string[]> {
+  const files = {
+    ...FILES, [BATCH]: FILES[BATCH]!.replace(/^pods:.*(\n +.*)*\n/m, '').replace('target: local', batch), [AGENT]: agent(FILES[AGENT]!),
+    'worlds/library.world.yaml': `${FILES['worlds/library.world.yaml']!}${world}`,
+  };
+  return (await loadBatch(memoryFiles(files), BATCH, options)).problems.map((problem) => formatProblem(problem, '/w'));
+}
+
+describe('what tools need', () => {
+  it('is shown by the command of an MCP server', () => {
+    const of = (command: string, ...args: string[]): string | undefined => commandNeed(command, args);
+    assert.deepEqual([of('npx', '-y', 'some-server'), of('/usr/local/bin/node', 'x.js'), of('node.exe'), of('${env:HOME}/x')], [undefined, undefined, undefined, undefined]);
+    assert.deepEqual([of('uvx', 'x'), of('python3.12'), of('C:\\\\py\\\\python.exe'), of('docker', 'run'), of('./serve')], ['uv', 'python', 'python', 'docker', 'serve']);
+    assert.equal(of('npx', '@playwright/mcp'), 'browser');
+  });
+
+  it('is met by what pods say that their image has', () => {
+    assert.deepEqual([meets(undefined, 'python'), meets({}, 'node'), meets({ provides: ['python3'] }, 'python')], ['no', 'yes', 'yes']);
+    assert.deepEqual([meets({ image: 'i' }, 'python'), meets({ image: 'i', provides: [] }, 'python'), meets({ image: 'i', provides: ['chromium'] }, 'browser'), meets({ image: 'registry.example.org:5000/node:24-slim' }, 'python')], ['unknown', 'no', 'yes', 'no']);
+  });
+
+  it('is looked for on the PATH of this machine', () => {
+    const env = { PATH: path.dirname(process.execPath) };
+    assert.deepEqual([isHere(path.parse(process.execPath).name, env), isHere('no-such-program', env), isHere('browser', {})], [true, false, true]);
+  });
+});
+
+describe('a batch file for a cluster', () => {
+  it('is wrong where nothing has what a tool needs, which is told at the tool', async () => {
+    assert.deepEqual(await problems('target: local'), []);
+    assert.deepEqual(await problems('target: gpu'), [
+      'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the pods do not have: their image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [uv]`), or run the tool as a sidecar that serves MCP over HTTP and give its `url`.',
+    ]);
+    assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv] }'), []);
+    assert.deepEqual(await problems('target: gpu', undefined, '', { target: 'local' }), [], 'it runs elsewhere');
+    const [told, ...others] = await problems('target: gpu\npods: { image: x }');
+    assert.match(told ?? '', /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv, and nothing says that the image x has it — Write `pods\.provides: \[uv\]` if it does\.$/);
+    assert.deepEqual(others, []);
+  });
+
+  it('is looked through for the needs that files tell', async () => {
+    const agent = (text: string): string => text.replace('- module: tools/loans.ts', '- { module: tools/loans.ts, needs: [git, node] }').replace('command: uvx', 'command: npx');
+    const found = await problems('target: gpu', agent, 'needs:\n  - ffmpeg\n');
+    assert.deepEqual(found.map((text) => text.replace(/, which the pods.*| — .*/, '')), [
+      'agents/desk.agent.yaml:11:39: the module tools/loans.ts needs git',
+      'worlds/library.world.yaml:6:5: the world library needs ffmpeg',
+    ]);
+    const elsewhere = await problems('target: gpu', (text) => text.replace('- mcp: { command: uvx, args: [some-server] }', '- mcp: { url: "http://localhost/mcp" }\n    needs: [python]'));
+    assert.match(elsewhere.join('\n'), /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/);
+  });
+});
+
+describe('a submission', () => {
+  const submission = {
+    agent: {
+      file: 'a.agent.yaml',
+      tools: [
+        { kind: 'mcp', name: 'search', position: { file: 'a.agent.yaml', line: 7, column: 5 }, shared: false, server: { command: 'uvx', args: ['x'], env: {} } },
+        { kind: 'builtin', name: 'terminal', needs: ['git'] },
+      ],
+    },
+    world: { name: 'w', file: 'w.world.yaml', needs: ['ffmpeg'], position: { file: 'w.world.yaml', line: 3, column: 8 } },
+  } as unknown as Submission;
+
+  it('is refused with a line for each need that nothing meets', () => {
+    assert.deepEqual(needsOf(submission).map(({ name, told, at }) => [name, told, at]), [['uv', false, 'a.agent.yaml:7:5'], ['git', true, 'a.agent.yaml'], ['ffmpeg', true, 'w.world.yaml:3:8']]);
+    const unmet = ({ name, of }: Need) => (name === 'git' ? undefined : unmetText(of, name));
+    assert.throws(() => requireNeeds(submission, unmet), (error) => StudioError.is(error, 'config') && /^a\.agent\.yaml:7:5: the MCP server search needs uv, .*\nw\.world\.yaml:3:8: the world w needs ffmpeg, /.test(error.message));
+    requireNeeds(submission, () => undefined);
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Connection } from '../../../src/client/connect.ts';
+import { Emitter, Observable } from '../../../src/common/emitter.ts';
+import { Ways, type OwnLink, type Where } from '../../../src/host/server/ways.ts';
+import type { ServerState } from '../../../src/protocol/page.ts';
+
+/** A link that is connected to nothing; `go` chooses another target. */
+class FakeLink implements OwnLink {
+  readonly state = new Observable<ServerState>({ state: 'ok' });
+  readonly #connected = new Emitter<Connection>();
+  readonly #moved = new Emitter<undefined>();
+  readonly connected = this.#connected.event;
+  readonly moved = this.#moved.event;
+  /** Only compared. */
+  readonly own = {} as Connection;
+  disposed = false;
+  target: string;
+  store: string;
+
+  constructor({ target, store }: Where) {
+    this.target = target;
+    this.store = store;
+  }
+
+  connection(): Promise<Connection> {
+    this.#connected.fire(this.own);
+    return Promise.resolve(this.own);
+  }
+
+  go(where: Partial<Where>): void {
+    Object.assign(this, where);
+    this.#moved.fire(undefined);
+  }
+
+  dispose(): void {
+    this.disposed = true;
+  }
+}
+
+function setUp(): { window: FakeLink; made: FakeLink[]; ways: Ways } {
+  const window = new FakeLink({ target: 'local', store: '/s' });
+  const made: FakeLink[] = [];
+  const ways = new Ways(window, (where) => {
+    const link = new FakeLink(where);
+    made.push(link);
+    return link;
+  });
+  return { window, made, ways };
+}
+
+describe('the way of a page to its server', () => {
+  it('is the window’s until the window goes elsewhere, and again once it is back', async () => {
+    const { window, made, ways } = setUp();
+    const [one, two] = [ways.open(ways.here), ways.open(ways.here)];
+    assert.equal(await one.connection(), window.own);
+    window.go({ target: 'lab' });
+    assert.equal(made.length, 1, 'pages of one server share a link');
+    assert.deepEqual([made[0]?.target, one.elsewhere], ['local', true]);
+    assert.deepEqual(one.state.value, { state: 'ok', elsewhere: { text: 'This page is of the target local; the window works with lab.', target: 'local' } });
+    const heard: Connection[] = [];
+    one.connected((connection) => heard.push(connection));
+    assert.equal(await one.connection(), made[0]?.own);
+    window.state.set({ state: 'lost' });
+    await window.connection();
+    assert.deepEqual([one.state.value.state, heard], ['ok', [made[0]?.own]], 'what becomes of the window’s server is nothing to it');
+    made[0]?.state.set({ state: 'stopped', text: 'gone' });
+    assert.deepEqual([one.state.value.state, one.state.value.text], ['stopped', 'gone']);
+
+    const there = ways.open(ways.here);
+    assert.deepEqual([there.elsewhere, made.length], [false, 1]);
+    window.go({ target: 'cloud' });
+    assert.deepEqual([made.map(({ target }) => target), made[0]?.disposed], [['local', 'lab'], false]);
+    window.go({ target: 'local' });
+    assert.deepEqual([one.state.value, two.elsewhere, there.elsewhere], [{ state: 'lost' }, false, true]);
+    assert.deepEqual(made.map(({ disposed }) => disposed), [true, false]);
+    assert.equal(await two.connection(), window.own);
+    there.dispose();
+    assert.equal(made[1]?.disposed, true, 'the last page takes the link along');
+  });
+
+  it('says that there is nothing to choose where another store is meant', () => {
+    const { window, ways } = setUp();
+    const page = ways.open(ways.here);
+    window.go({ store: 'postgres://me:secret@host/db' });
+    assert.deepEqual(page.state.value.elsewhere, { text: 'This page is of the store /s; the window works with another.' });
+    window.go({ target: 'lab' });
+    assert.deepEqual(page.state.value.elsewhere, { text: 'This page is of the target local; the window works with lab.' }, '“local” would now be the other store');
+    const remote = ways.open(ways.here);
+    window.go({ store: '/other' });
+    assert.equal(remote.elsewhere, false, 'a target has a store of its own');
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
+import { HEADLESS_LABEL } from '../../../../src/kubernetes/endpoints/readyReplicas.ts';
+import { SliceReplicas } from '../../../../src/kubernetes/endpoints/sliceReplicas.ts';
+import { startKubeApi, statusReply, type KubeReply } from '../../../support/kubeApi.ts';
+
+const slice = (version: string, name: string, ...addresses: string[]) => ({
+  metadata: { name, uid: `uid-${name}`, resourceVersion: version, labels: { [HEADLESS_LABEL]: '' } }, addressType: 'IPv4',
+  endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true }, targetRef: { kind: 'Pod', name: `pod-${address}` } })), ports: [{ port: 8000 }],
+});
+const list = (...items: unknown[]): KubeReply => ({ body: { metadata: { resourceVersion: '1' }, items } });
+
+/** What is told, one after the other. */
+function news() {
+  const told: string[] = [];
+  let wake: (() => void) | undefined;
+  return {
+    tell: (text: string) => {
+      told.push(text);
+      wake?.();
+    },
+    until: async (count: number): Promise<string[]> => {
+      while (told.length < count) await new Promise<void>((resolve) => (wake = resolve));
+      return told;
+    },
+  };
+}
+
+test('the slices of a Service are followed, and what they come to is told when it changes', async () => {
+  let watch: ServerResponse | undefined;
+  await using api = await startKubeApi(({ query }) => {
+    if (query.get('watch') === null) return list(slice('1', 'a', '10.0.0.1'));
+    return (response) => {
+      watch = response;
+      response.writeHead(200);
+      for (const event of [['ADDED', slice('2', 'b', '10.0.0.2')], ['MODIFIED', slice('3', 'b', '10.0.0.2')], ['DELETED', slice('4', 'a', '10.0.0.1')], ['MODIFIED', slice('5', 'b')], ['DELETED', slice('6', 'b')]] as const) {
+        response.write(`${JSON.stringify({ type: event[0], object: event[1] })}\n`);
+      }
+    };
+  });
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
+  const { tell, until } = news();
+  const source = new SliceReplicas({ cluster, log: () => undefined });
+  assert.equal(source.follow('http://models.elsewhere.svc/v1', () => undefined), undefined);
+  assert.equal(api.requests.length, 0);
+  const stop = source.follow('http://models:8000/v1', (replicas) => tell(replicas === undefined ? 'one place' : replicas.map(({ name }) => name).join(' ')));
+  assert.deepEqual(await until(5), ['pod-10.0.0.1', 'pod-10.0.0.1 pod-10.0.0.2', 'pod-10.0.0.2', '', 'one place']);
+  assert.deepEqual(api.requests.map(({ path, query }) => [path, query.get('labelSelector')]), Array.from({ length: 2 }, () => ['/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices', 'kubernetes.io/service-name=models']));
+  assert.ok(watch !== undefined && stop !== undefined);
+  const closed = once(watch, 'close');
+  stop();
+  await closed;
+  cluster.close();
+});
+
+test('a right that is missing leaves the endpoint as it is, and is said once', async () => {
+  await using api = await startKubeApi(() => statusReply(403, 'Forbidden', 'endpointslices is forbidden'));
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
+  const { tell, until } = news();
+  const source = new SliceReplicas({ cluster, log: (text, about) => tell(`${about?.level ?? ''}: ${text}`) });
+  const stop = source.follow('http://models:8000/v1', () => assert.fail('nothing is known'));
+  assert.match((await until(1))[0] ?? '', /^warning: looking for replicas of models failed: .*endpointslices/);
+  stop?.();
+  cluster.close();
+});

@@ -1,0 +1,108 @@
+/** Permits, reports and news where replicas behind an endpoint come and go. */
+import assert from 'node:assert/strict';
+import { afterEach, describe, test } from 'node:test';
+import { BackPressure, type Caller } from '../../../src/server/pressure/backPressure.ts';
+import type { Replica } from '../../../src/server/pressure/replicas.ts';
+
+const SERVICE = 'http://models:8000/v1';
+const url = (n: number): string => `http://10.0.0.${n}:8000/v1`;
+const replica = (n: number, id = `uid ${n}`): Replica => ({ url: url(n), name: `vllm-${n}`, id });
+
+function setUp() {
+  const state = { now: 0, callers: [] as Caller[], told: [] as string[], changes: 0, followed: new Map<string, (replicas: readonly Replica[] | undefined) => void>() };
+  const pressure = new BackPressure({
+    callers: () => state.callers, changed: () => (state.changes += 1), demo: () => undefined, now: () => state.now,
+    trouble: (batch, endpoint, text) => state.told.push(`${batch} ${endpoint} ${text}`),
+    replicas: {
+      follow: (endpoint, tell) => {
+        if (endpoint !== SERVICE) return undefined;
+        assert.ok(!state.followed.has(endpoint), 'it is followed once');
+        state.followed.set(endpoint, tell);
+        return () => state.followed.delete(endpoint);
+      },
+    },
+  });
+  closing.push(pressure);
+  return { state, pressure, tell: (...replicas: Replica[]) => state.followed.get(SERVICE)?.(replicas) };
+}
+
+const closing: BackPressure[] = [];
+afterEach(() => {
+  for (const pressure of closing.splice(0)) pressure.close();
+});
+
+describe('replicas of an endpoint', () => {
+  test('have permits each, in the place of the endpoint', () => {
+    const { state, pressure, tell } = setUp();
+    pressure.use('b1', [SERVICE], ['http://judge/v1'], 192);
+    state.callers = [{ session: 's1', batch: 'b1', running: 12 }];
+    assert.deepEqual(pressure.shares().get('s1'), { [SERVICE]: 192, 'http://judge/v1': 192 });
+    assert.deepEqual(pressure.replicas('b1'), {});
+    tell(replica(1), replica(2), replica(3));
+    assert.equal(state.changes, 1);
+    assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 64, [url(3)]: 64 });
+    assert.deepEqual(pressure.replicas('b1'), { [SERVICE]: [url(1), url(2), url(3)] });
+    assert.deepEqual(pressure.replicas('b2'), {});
+    pressure.report('b1', url(2), { what: 'busy', text: 'queue is full' });
+    assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 0, [url(3)]: 64 });
+    const shown = pressure.info().map(({ endpoint, service, replica: name, state: how }) => [endpoint, service, name, how]);
+    assert.deepEqual(shown, [['http://judge/v1', undefined, undefined, 'ok'], ...[1, 2, 3].map((n) => [url(n), SERVICE, `vllm-${n}`, n === 2 ? 'busy' : 'ok'])]);
+    assert.deepEqual(state.told, [], 'who was found first is no news');
+  });
+
+  test('that leave take their limits with them; what comes at the same address begins anew', () => {
+    const { state, pressure, tell } = setUp();
+    pressure.use('b1', [SERVICE], [], undefined);
+    tell(replica(1), replica(2));
+    state.callers = [{ session: 's1', batch: 'b1', running: 4 }];
+    for (const n of [1, 2]) pressure.report('b1', url(n), { what: 'down', text: 'connect ECONNREFUSED' });
+    tell(replica(1, 'another pod'), replica(3));
+    assert.deepEqual(pressure.info().map(({ endpoint, state: how }) => [endpoint, how]), [[url(1), 'ok'], [url(3), 'ok']]);
+    // A worker that has not heard of it yet.
+    pressure.report('b1', url(2), { what: 'down', text: 'connect ECONNREFUSED' });
+    pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
+    assert.deepEqual(pressure.info().map(({ endpoint }) => endpoint), [url(1), url(3)]);
+    assert.deepEqual(state.told, [`b1 ${SERVICE} Replica vllm-1 of ${SERVICE} is gone; Replica vllm-2 of ${SERVICE} is gone; Replica vllm-1 of ${SERVICE} takes calls; Replica vllm-3 of ${SERVICE} takes calls. It has 2 replicas now.`]);
+  });
+
+  test('may all be away: calls wait for the endpoint, and its user is told why', () => {
+    const { state, pressure, tell } = setUp();
+    pressure.use('b1', [SERVICE], [], undefined);
+    tell(replica(1));
+    tell();
+    assert.deepEqual(pressure.replicas('b1'), {});
+    const [only] = pressure.info();
+    assert.deepEqual([only?.endpoint, only?.state, only?.permits, only?.text], [SERVICE, 'down', 0, 'none of its pods is ready']);
+    state.now = 5_000;
+    pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
+    state.now = 8_000;
+    pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
+    assert.match(state.told[0] ?? '', /Replica vllm-1 of .* is gone\. None is ready\.$/);
+    assert.match(state.told[1] ?? '', /takes no calls: none of its pods is ready\./);
+    tell(replica(2));
+    assert.deepEqual(pressure.info().map(({ endpoint, state: how }) => [endpoint, how]), [[url(2), 'ok']]);
+    assert.match(state.told[2] ?? '', /Replica vllm-2 of .* takes calls\. It has 1 replica now\.$/);
+  });
+
+  test('are followed while a batch uses the endpoint, and forgotten after', () => {
+    const { state, pressure, tell } = setUp();
+    pressure.use('b1', [SERVICE], [], 8);
+    pressure.use('b2', [SERVICE], [], 8);
+    tell(replica(1));
+    pressure.report('b1', url(1), { what: 'down', text: 'x' });
+    pressure.release('b1');
+    assert.equal(state.followed.size, 1);
+    assert.deepEqual(Object.keys(pressure.replicas('b2')), [SERVICE]);
+    pressure.release('b2');
+    assert.equal(state.followed.size, 0);
+    assert.deepEqual(pressure.info(), []);
+  });
+
+  test('make room for rollouts each', () => {
+    const { pressure, tell } = setUp();
+    pressure.use('b1', [SERVICE], [], undefined);
+    const one = pressure.room('b1', [SERVICE]);
+    tell(replica(1), replica(2), replica(3));
+    assert.equal(pressure.room('b1', [SERVICE]), 3 * one);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { InfraNotes } from '../../../src/cli/infraNotes.ts';
+import { groupLine, InfraGroups } from '../../../src/trace/infraGroups.ts';
+import type { EventData, TraceEvent } from '../../../src/trace/schema.ts';
+
+type InfraEvent = Extract<TraceEvent, { kind: 'infra' }>;
+
+let seq = 0;
+const event = (data: EventData['infra']): InfraEvent => ({ v: 1, seq: ++seq, at: seq, kind: 'infra', data });
+const started = (n: number): InfraEvent => event({ what: 'pod_started', pod: `p-${n}`, node: `n${n % 7}`, text: `Pod p-${n} started on node n${n % 7}, ${n % 5} s after it was made.` });
+const oom = (n: number): InfraEvent => event({ what: 'pod_oom', pod: `p-${n}`, text: `Pod p-${n} was ended: it used more memory than it may (OOMKilled).` });
+
+describe('InfraGroups', () => {
+  it('puts what is alike together, and counts the very same once', () => {
+    const groups = new InfraGroups();
+    for (const one of [started(1), started(2), oom(1), started(3), oom(2)]) groups.add(one);
+    assert.deepEqual(groups.all.map((group) => groupLine(group, group.all)), ['3 pods started (3 in all).', '2 times, the last one: Pod p-2 was ended: it used more memory than it may (OOMKilled).']);
+    const [first, second] = ['r1', 'r2'].map((rollout) => groups.add(event({ what: 'worker_ended', worker: 'local-7', rollout, text: 'The worker stopped.' })));
+    assert.ok(first !== undefined);
+    assert.equal(second, undefined);
+    assert.equal(groupLine(first, 1), 'Worker local-7: The worker stopped.');
+    assert.equal(groups.all.at(-1), first);
+  });
+});
+
+describe('InfraNotes', () => {
+  function notes(context: TestContext, pods?: number): { lines: string[]; notes: InfraNotes; tick: (ms: number) => void } {
+    context.mock.timers.enable({ apis: ['setTimeout'] });
+    const lines: string[] = [];
+    return { lines, notes: new InfraNotes((line) => lines.push(line), pods), tick: (ms) => context.mock.timers.tick(ms) };
+  }
+
+  it('tells thousands of pods in few lines, and what is new at once', (context) => {
+    const { lines, notes: told, tick } = notes(context, 3_200);
+    for (let n = 0; n < 3_200; n++) {
+      told.add(started(n));
+      if (n === 100 || n === 200 || n === 300) told.add(oom(n));
+      tick(100);
+    }
+    told.end();
+    assert.ok(lines.length < 25, String(lines.length));
+    assert.equal(lines[0], 'Pod p-0 started on node n0, 0 s after it was made.');
+    assert.equal(lines[1], '19 pods started (20 of 3,200).');
+    assert.match(lines.at(-1) ?? '', /^[\d,]+ pods started \(3,200 of 3,200\)\.$/);
+    assert.deepEqual(lines.filter((line) => line.includes('OOM')), [100, 200, 300].map((n) => `Pod p-${n} was ended: it used more memory than it may (OOMKilled).`));
+  });
+
+  it('groups failures that come together, and has told all in the end', (context) => {
+    const { lines, notes: told } = notes(context);
+    for (let n = 0; n < 32; n++) told.add(oom(n));
+    told.end();
+    const line = (n: number): string => `Pod p-${n} was ended: it used more memory than it may (OOMKilled).`;
+    assert.deepEqual(lines, [line(0), `31 times more (32 in all), the last one: ${line(31)}`]);
+  });
+});

@@ -1,0 +1,27 @@
+/** What a page says of its server: that it does not answer, and that the window it is in works with another. */
+import { errorText } from '../../../src/common/errors.ts';
+import { useValue } from '../../data/observe.ts';
+import type { Host } from '../../host/host.ts';
+import { Banner } from './banner.tsx';
+import { say } from './notice.tsx';
+
+export function ServerNotices({ host }: { readonly host: Host }) {
+  const server = useValue(host.server);
+  return (
+    <>
+      {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
+      <Elsewhere host={host} />
+    </>
+  );
+}
+
+/** The page goes on by itself; what commands do, they do where the window works. */
+export function Elsewhere({ host }: { readonly host: Host }) {
+  const { elsewhere } = useValue(host.server);
+  if (elsewhere === undefined) return null;
+  const act = (what: 'use' | 'close') => (): void => {
+    host.act({ do: 'elsewhere', what }).catch((error: unknown) => say(errorText(error)));
+  };
+  const use = elsewhere.target === undefined ? [] : [{ label: `Use ${elsewhere.target}`, onClick: act('use') }];
+  return <Banner kind="info" text={elsewhere.text} actions={[...use, { label: 'Close Page', onClick: act('close') }]} />;
+}
