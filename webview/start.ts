@@ -17,6 +17,8 @@ declare const __PROGRAM__: readonly string[];
 
 /** A page that nobody looks at is not painted. */
 const PAINTED_MS = 300;
+/** A server that has not answered by then may take longer; the program is fetched meanwhile. */
+const ANSWERED_MS = 100;
 
 /** Has the program fetched: all its files at once, not one after the other as each names the next. */
 function fetchProgram(): void {
@@ -60,6 +62,16 @@ function startInVsCode(api: VsCodeStart['api']): VsCodeStart {
   };
 }
 
+/** Once the first rows come, or soon. */
+function answered(started: Started): Promise<void> {
+  if (!('browser' in started) || started.browser?.socket === undefined) return Promise.resolve();
+  const { socket } = started.browser.socket;
+  return new Promise((resolve) => {
+    socket.addEventListener('message', () => resolve(), { once: true });
+    setTimeout(resolve, ANSWERED_MS);
+  });
+}
+
 function firstPaint(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -84,7 +96,9 @@ async function run(started: Started): Promise<void> {
   await show(started);
 }
 
-// A browser fetches only so many files at once: what is to be shown goes first.
+// A browser fetches only so many files at once, and the server answers one after the other: what is to be shown goes first.
 const started = start();
-fetchProgram();
-void run(started);
+void answered(started).then(() => {
+  fetchProgram();
+  return run(started);
+});
