@@ -1,5 +1,6 @@
 /** Sends a submission to a server: blobs first, then the batch, then its tasks as a stream. */
 import { createReadStream } from 'node:fs';
+import { cancelled } from '../common/abort.ts';
 import { newId } from '../common/ids.ts';
 import { canonicalJson } from '../common/json.ts';
 import { submissionSha, type Submission } from '../config/submission.ts';
@@ -25,6 +26,8 @@ export interface Launch {
 }
 
 const TASKS_AT_ONCE = 500;
+/** A batch that is being made when all is cancelled may come to be: so long it is waited for, to be cancelled as well. */
+const CREATE_MS = 10_000;
 
 /** Gives the batch's id. `onProgress` hears the number of tasks sent so far. */
 export async function launch(api: Api, what: Launch, options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {}): Promise<string> {
@@ -38,9 +41,11 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
     if (state.created) {
       if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal);
     } else {
+      stopped(signal);
       // The first page travels with the batch: a small one starts at once.
-      await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}), ...(what.breakpoints === undefined ? {} : { breakpoints: [...what.breakpoints] }) }, signal);
+      await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}), ...(what.breakpoints === undefined ? {} : { breakpoints: [...what.breakpoints] }) }, late(signal, CREATE_MS));
       state.created = true;
+      stopped(signal);
     }
     state.sent += page.length;
     page = [];
@@ -60,6 +65,17 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
     if (state.created) await api.commandBatch(batch, { command: newId('c'), verb: 'cancel', args: { reason: 'its tasks could not be sent' } });
     throw error;
   }
+}
+
+function stopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw cancelled(signal);
+}
+
+/** Aborts `ms` milliseconds after `signal`. */
+function late(signal: AbortSignal | undefined, ms: number): AbortSignal {
+  const end = new AbortController();
+  signal?.addEventListener('abort', () => setTimeout(() => end.abort(signal.reason), ms).unref(), { once: true });
+  return end.signal;
 }
 
 /** Brings a submission and what it names to the server. Gives its id. */
