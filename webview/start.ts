@@ -4,7 +4,6 @@
  */
 import type { PagePlace } from '../src/protocol/page.ts';
 import { placeFromParams } from '../src/protocol/viewLink.ts';
-import { drawFirstRows } from './batch/grid/firstRows.ts';
 import { askEarly, type Early } from './host/early.ts';
 import type { VsCodeStart } from './host/vscode.ts';
 import { followSystemTheme } from './theme/browserTheme.ts';
@@ -12,13 +11,19 @@ import { followSystemTheme } from './theme/browserTheme.ts';
 /** What this begins; show.tsx goes on with it. */
 export type Started = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
 
+interface Start {
+  readonly started: Started;
+  /** What is to be on the screen before the program is fetched. */
+  readonly first?: Promise<void>;
+}
+
 /** Files that the page's program is made of (src/build/plugins/pageStart.ts). */
 declare const __PROGRAM__: readonly string[];
 
 /** A page that nobody looks at is not painted. */
 const PAINTED_MS = 300;
 /** A server that has not answered by then may take longer; the program is fetched meanwhile. */
-const ANSWERED_MS = 100;
+const ANSWERED_MS = 250;
 
 /** Has the program fetched: all its files at once, not one after the other as each names the next. */
 function fetchProgram(): void {
@@ -30,16 +35,15 @@ function fetchProgram(): void {
   }
 }
 
-function start(): Started {
-  if (globalThis.acquireVsCodeApi !== undefined) return { vscode: startInVsCode(globalThis.acquireVsCodeApi()) };
+function start(): Start {
+  if (globalThis.acquireVsCodeApi !== undefined) return { started: { vscode: startInVsCode(globalThis.acquireVsCodeApi()) } };
   followSystemTheme();
   const given = new URLSearchParams(window.location.hash.slice(1));
   const place = placeFromParams(given);
-  if (place === undefined) return { browser: undefined };
+  if (place === undefined) return { started: { browser: undefined } };
   tell(place.page);
   const early = askEarly(place, given.get('token') ?? '');
-  if (place.page === 'batch') drawFirstRows(place, early);
-  return { browser: early };
+  return { started: { browser: early }, first: soon(place.page === 'batch' ? firstRows(place, early) : answered(early)) };
 }
 
 /** For the skeleton. An editor's document says it itself. */
@@ -62,14 +66,26 @@ function startInVsCode(api: VsCodeStart['api']): VsCodeStart {
   };
 }
 
-/** Once the first rows come, or soon. */
-function answered(started: Started): Promise<void> {
-  if (!('browser' in started) || started.browser?.socket === undefined) return Promise.resolve();
-  const { socket } = started.browser.socket;
+/** Without the part that draws them the skeleton stays. */
+async function firstRows(place: Extract<PagePlace, { page: 'batch' }>, early: Early): Promise<void> {
+  try {
+    const { drawFirstRows } = await import('./batch/grid/firstRows.ts');
+    await drawFirstRows(place, early);
+  } catch {
+    // the program draws them
+  }
+}
+
+function answered({ socket }: Early): Promise<void> {
   return new Promise((resolve) => {
-    socket.addEventListener('message', () => resolve(), { once: true });
-    setTimeout(resolve, ANSWERED_MS);
+    if (socket === undefined) resolve();
+    else socket.socket.addEventListener('message', () => resolve(), { once: true });
   });
+}
+
+/** Waits no longer than a server may take. */
+function soon(wanted: Promise<void>): Promise<void> {
+  return Promise.race([wanted, new Promise<void>((resolve) => setTimeout(resolve, ANSWERED_MS))]);
 }
 
 function firstPaint(): Promise<void> {
@@ -88,7 +104,6 @@ function turn(): Promise<void> {
 }
 
 async function run(started: Started): Promise<void> {
-  await firstPaint();
   await import('./shapes.ts');
   await turn();
   const { show } = await import('./show.tsx');
@@ -97,8 +112,9 @@ async function run(started: Started): Promise<void> {
 }
 
 // A browser fetches only so many files at once, and the server answers one after the other: what is to be shown goes first.
-const started = start();
-void answered(started).then(() => {
+const { started, first } = start();
+void (first ?? Promise.resolve()).then(firstPaint).then(() => {
+  if ('browser' in started) started.browser?.askMore();
   fetchProgram();
   return run(started);
 });

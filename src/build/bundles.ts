@@ -24,6 +24,7 @@ export const PAGE_ENTRY = 'webview/main.tsx';
 
 /** Becomes `dist/webview/start.js`, which loads the program beside it: the same pages in VS Code and in a browser. */
 const START_ENTRY = 'webview/start.ts';
+const FIRST_ROWS_ENTRY = 'webview/batch/grid/firstRows.ts';
 const PROGRAM_ENTRIES = ['webview/shapes.ts', 'webview/show.tsx'];
 
 /** CommonJS libraries inside an ES module bundle still call `require`. */
@@ -104,6 +105,6 @@ export function pagePartsBuild(product: string): BuildOptions {
     format: 'esm',
     splitting: true,
     loader: { ...whole.loader, '.css': 'empty' },
-    plugins: [...PAGE_PLUGINS, pageStart(START_ENTRY, PROGRAM_ENTRIES)],
+    plugins: [...PAGE_PLUGINS, pageStart(START_ENTRY, [FIRST_ROWS_ENTRY], PROGRAM_ENTRIES)],
   };
 }

@@ -11,7 +11,9 @@ export interface EarlySocket {
   readonly socket: WebSocket;
   /** What was said on it. */
   readonly said: readonly string[];
-  /** What came on it; gives them up to whoever takes over. */
+  /** What came on it, until somebody takes over. */
+  readonly came: readonly string[];
+  /** Takes over: what came so far; what comes now is the taker's. */
   readonly take: () => readonly string[];
 }
 
@@ -19,23 +21,34 @@ export interface Early {
   /** By path. */
   readonly replies: Map<string, Promise<Response>>;
   readonly socket: EarlySocket | undefined;
+  /** Asks for what the page needs besides its first rows: a server that was just started takes its time for each answer. */
+  readonly askMore: () => void;
 }
 
 /** Asks. What is never taken does no harm, and what the page asks for otherwise it asks for itself. */
 export function askEarly(place: PagePlace, token: string): Early {
   const headers = { authorization: `Bearer ${token}` };
-  const replies = new Map(pathsOf(place).map((path) => [path, fetch(path, { headers })]));
-  for (const reply of replies.values()) reply.catch(() => undefined); // the page asks again, and tells of it
+  const replies = new Map<string, Promise<Response>>();
+  const ask = (paths: readonly string[]): void => {
+    for (const path of paths) {
+      const reply = fetch(path, { headers });
+      reply.catch(() => undefined); // the page asks again, and tells of it
+      replies.set(path, reply);
+    }
+  };
+  const { first, more } = pathsOf(place);
+  ask(first);
   const stream = streamOf(place);
-  return { replies, socket: stream === undefined ? undefined : openEarly(openingFrames(stream), token) };
+  const socket = stream === undefined ? undefined : openEarly(openingFrames(stream), token);
+  return { replies, socket, askMore: () => ask(more) };
 }
 
-function pathsOf(place: PagePlace): string[] {
+function pathsOf(place: PagePlace): { readonly first: readonly string[]; readonly more: readonly string[] } {
   switch (place.page) {
-    case 'batch': return [`/v1/batches/${place.batch}`, `/v1/batches/${place.batch}/tasks?limit=1000`, '/v1/server'];
-    case 'trajectory': return [`/v1/rollouts/${place.rollout}`];
-    case 'compare': return [`/v1/batches/${place.batch}`];
-    default: return [];
+    case 'batch': return { first: [`/v1/batches/${place.batch}`], more: [`/v1/batches/${place.batch}/tasks?limit=1000`, '/v1/server'] };
+    case 'trajectory': return { first: [`/v1/rollouts/${place.rollout}`], more: [] };
+    case 'compare': return { first: [`/v1/batches/${place.batch}`], more: [] };
+    default: return { first: [], more: [] };
   }
 }
 
@@ -62,6 +75,7 @@ function openEarly(said: readonly string[], token: string): EarlySocket {
   socket.addEventListener('message', keep);
   return {
     socket, said,
+    came: messages,
     take: () => {
       socket.removeEventListener('message', keep);
       return messages;

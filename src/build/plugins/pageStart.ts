@@ -1,11 +1,12 @@
 import path from 'node:path';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
 
 /**
- * Bundles what a page begins with: one file of its own, which loads `program`, the entries of this build. It is told as
- * `__PROGRAM__` which files they are made of, to ask for all at once.
+ * Bundles what a page begins with: a file `entry`, and `alone`, what only some pages need before all else. Each is one
+ * file that shares nothing. They load `program`, the entries of this build, and are told as `__PROGRAM__` which files
+ * that is made of, to ask for all at once.
  */
-export function pageStart(entry: string, program: readonly string[]): Plugin {
+export function pageStart(entry: string, alone: readonly string[], program: readonly string[]): Plugin {
   return {
     name: 'page-start',
     setup(parts) {
@@ -13,28 +14,31 @@ export function pageStart(entry: string, program: readonly string[]): Plugin {
       options.metafile = true;
       parts.onEnd(async ({ metafile }) => {
         if (metafile === undefined) return; // the build failed, and says so
-        const made = new Map(program.map((source) => [path.resolve(options.absWorkingDir ?? '.', source), outputOf(metafile, source)]));
-        const files = new Set([...made.values()].flatMap((file) => [...filesOf(metafile, file)]));
-        const start = await build({
-          ...options, metafile: true, entryPoints: [{ in: entry, out: path.parse(entry).name }], entryNames: '[name]', splitting: false,
+        const files = new Set(program.flatMap((source) => [...filesOf(metafile, outputOf(metafile, source))]));
+        const made: Metafile = { inputs: {}, outputs: { ...metafile.outputs } };
+        const start: BuildOptions & { readonly metafile: true } = {
+          ...options, metafile: true, splitting: false,
           define: { ...options.define, __PROGRAM__: JSON.stringify([...files].map(beside)) },
           banner: {}, // there is no zod in it
-          plugins: [loadedFrom(made)],
-        });
-        Object.assign(metafile.outputs, start.metafile.outputs);
+          plugins: [loadedFrom(made, options.absWorkingDir ?? '.')],
+        };
+        Object.assign(made.outputs, (await build({ ...start, entryPoints: [...alone] })).metafile.outputs);
+        Object.assign(made.outputs, (await build({ ...start, entryPoints: [{ in: entry, out: path.parse(entry).name }], entryNames: '[name]' })).metafile.outputs);
+        Object.assign(metafile.outputs, made.outputs);
       });
     },
   };
 }
 
 /** `import(…)` of a source is one of the file that was made of it. */
-function loadedFrom(made: ReadonlyMap<string, string>): Plugin {
+function loadedFrom(made: Metafile, folder: string): Plugin {
   return {
     name: 'loaded-from',
     setup(build) {
       build.onResolve({ filter: /^\./ }, ({ path: name, resolveDir, kind }) => {
-        const file = kind === 'dynamic-import' ? made.get(path.resolve(resolveDir, name)) : undefined;
-        return file === undefined ? undefined : { path: beside(file), external: true };
+        if (kind !== 'dynamic-import') return undefined;
+        const source = path.relative(folder, path.resolve(resolveDir, name)).replaceAll(path.sep, '/');
+        return { path: beside(outputOf(made, source)), external: true };
       });
     },
   };

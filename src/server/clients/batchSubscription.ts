@@ -14,6 +14,8 @@ import type { Subscription, SubscriptionContext } from './rolloutSubscription.ts
 const EVERY_MS = 100;
 const READ_BYTES = 256 * 1024;
 const READ_ROWS = 500;
+/** So that a page that was just opened shows something soon. */
+const FIRST_ROWS = 128;
 
 export class BatchSubscription implements Subscription {
   readonly #context: SubscriptionContext;
@@ -27,6 +29,7 @@ export class BatchSubscription implements Subscription {
   #cursor: number;
   #rev: number;
   #headSent = '';
+  #readRows = FIRST_ROWS;
   #closed = false;
 
   constructor(context: SubscriptionContext, sub: string, record: BatchRecord, after: number, afterRev: number) {
@@ -71,9 +74,11 @@ export class BatchSubscription implements Subscription {
   async #run(): Promise<void> {
     let more = true;
     while (more && !this.#closed && !this.#full()) {
+      const limit = this.#readRows;
+      this.#readRows = READ_ROWS;
       const [chunk, rows] = await Promise.all([
         this.#reader.read(this.#cursor, READ_BYTES),
-        this.#context.store.rowsSince(this.#batch, this.#rev, READ_ROWS),
+        this.#context.store.rowsSince(this.#batch, this.#rev, limit),
       ]);
       if (this.#isClosed()) return;
       if (chunk.bodies.length > 0) {
@@ -88,7 +93,7 @@ export class BatchSubscription implements Subscription {
         this.#context.send(text);
         this.#rows.sent(newest.rev, text.length);
       }
-      more = chunk.more || rows.length === READ_ROWS;
+      more = chunk.more || rows.length === limit;
     }
     if (more) return;
     const head = `${this.#cursor} ${this.#rev}`;

@@ -13,7 +13,7 @@ export interface Route {
   /** Workers may call it too; the handler checks what of. */
   readonly workers?: true;
   /** What it gives is the answer, as JSON; undefined: it answered itself. */
-  handle(call: Call): Promise<unknown>;
+  handle(call: Call): unknown;
 }
 
 interface Found { readonly route: Route; readonly params: Record<string, string> }

@@ -3,7 +3,7 @@
  * nothing of a store. What a page shows it asks for itself, with the token of its address's fragment.
  */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import { contentSecurityPolicy, pageHtml, type PageSources } from '../../common/pageHtml.ts';
@@ -26,8 +26,8 @@ const ASKED = 'no-cache';
 
 /** `folder`: what the build made of `webview/`. */
 export function viewRoutes(folder: string): Route[] {
-  const page = (call: Call): Promise<undefined> => sendPage(folder, call);
-  const file = (call: Call): Promise<undefined> => sendFile(folder, call);
+  const page = (call: Call): undefined => sendPage(folder, call);
+  const file = (call: Call): undefined => sendFile(folder, call);
   return [
     { method: 'GET', path: VIEW_PATH.slice(0, -1), may: 'anyone', handle: redirect },
     { method: 'GET', path: VIEW_PATH, may: 'anyone', handle: page },
@@ -38,14 +38,14 @@ export function viewRoutes(folder: string): Route[] {
 }
 
 /** A browser keeps the fragment. */
-function redirect({ response }: Call): Promise<undefined> {
+function redirect({ response }: Call): undefined {
   response.writeHead(308, { 'location': VIEW_PATH, 'content-length': 0, 'cache-control': 'no-cache' });
   response.end();
-  return Promise.resolve(undefined);
+  return undefined;
 }
 
-async function sendPage(folder: string, call: Call): Promise<undefined> {
-  await read(folder, 'start.js'); // without it the page would stay empty and say nothing
+function sendPage(folder: string, call: Call): undefined {
+  read(folder, 'start.js'); // without it the page would stay empty and say nothing
   const sources = sourcesOf(call.request.headers.host ?? '');
   const html = pageHtml({
     title: 'Rollout Studio', sources,
@@ -58,12 +58,12 @@ async function sendPage(folder: string, call: Call): Promise<undefined> {
   return undefined;
 }
 
-async function sendFile(folder: string, call: Call): Promise<undefined> {
+function sendFile(folder: string, call: Call): undefined {
   const name = param(call, 'file');
   const part = PART.test(name);
   const media = part ? SCRIPT : Object.hasOwn(MEDIA, name) ? MEDIA[name] : undefined;
   if (media === undefined) throw new StudioError('not_found', `The viewer has no file “${name.slice(0, 100)}”.`);
-  const bytes = await read(folder, name);
+  const bytes = read(folder, name);
   if (part) send(call, media, bytes, `"${name}"`, 'max-age=31536000, immutable');
   else send(call, media, bytes, hashOf(bytes), ASKED);
   return undefined;
@@ -77,9 +77,10 @@ function sourcesOf(host: string): PageSources {
   };
 }
 
-async function read(folder: string, name: string): Promise<Buffer> {
+/** At once: read step by step, a small file would wait for its turn several times while a server that was just started is busy. */
+function read(folder: string, name: string): Buffer {
   try {
-    return await readFile(path.join(folder, name));
+    return readFileSync(path.join(folder, name));
   } catch (cause) {
     throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, { mend: 'Build it with npm run build, or install Rollout Studio anew.', cause });
   }

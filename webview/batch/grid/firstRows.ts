@@ -11,7 +11,7 @@ import { kept } from '../../host/memory.ts';
 import type { GridRow } from '../model/arrange.ts';
 import { attemptsSeen, HEAD, layoutOf, LETTER, numbered, ROW, rowsSeen, type Layout } from '../model/geometry.ts';
 import { taskFacts, type AttemptRows } from '../model/taskFacts.ts';
-import { coloursOf } from './colours.ts';
+import { coloursOf, type GridColours } from './colours.ts';
 import { fitCanvas, Painter, type Painted } from './paint.ts';
 
 /** Narrower pages have other bars above the grid, of heights that only the program knows. */
@@ -21,22 +21,38 @@ const WITH_PANE = 1180;
 /** Marks a skeleton that shows rows: it stays until the page shows them too. */
 export const WITH_ROWS = 'has-rows';
 
-/** Draws as rows come, until all that is seen is there or the page takes over. */
-export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { replies, socket }: Early): void {
+/** Draws as rows come, until all that is seen is there or the page takes over. Resolves with the first rows drawn, or when there will be none. */
+export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { replies, socket }: Early): Promise<void> {
   const asked = replies.get(`/v1/batches/${place.batch}`);
-  if (asked === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW) return;
-  const tasks: FirstTask[] = [];
-  let grid: FirstGrid | undefined;
-  const take = ({ data }: MessageEvent<unknown>): void => {
-    for (const row of rowsOf(String(data))) (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
-    if (grid?.draw() === false) done();
-  };
-  const done = (): void => socket.socket.removeEventListener('message', take);
-  socket.socket.addEventListener('message', take);
-  void asked.then((reply) => reply.clone().json()).then((row: BatchRow) => {
-    grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
-    if (grid?.draw() !== true) done();
-  }).catch(done); // the program asks too, and tells of what is wrong
+  if (asked === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW) return Promise.resolve();
+  return new Promise((resolve) => {
+    const tasks: FirstTask[] = [];
+    let grid: FirstGrid | undefined;
+    const take = (text: string): void => {
+      for (const row of rowsOf(text)) (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
+    };
+    const draw = (): void => {
+      if (grid === undefined || tasks.length === 0) return;
+      if (grid.draw()) resolve();
+      else done();
+    };
+    const hear = ({ data }: MessageEvent<unknown>): void => {
+      take(String(data));
+      draw();
+    };
+    const done = (): void => {
+      socket.socket.removeEventListener('message', hear);
+      resolve();
+    };
+    for (const text of socket.came) take(text);
+    socket.socket.addEventListener('message', hear);
+    void asked.then((reply) => reply.clone().json()).then((row: BatchRow) => {
+      grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
+      if (grid === undefined) done();
+      else if (tasks.length === 0) grid.prepare();
+      else draw();
+    }).catch(done); // the program asks too, and tells of what is wrong
+  });
 }
 
 interface FirstTask extends AttemptRows {
@@ -65,6 +81,7 @@ class FirstGrid {
   readonly #row: BatchRow;
   readonly #tasks: readonly (FirstTask | undefined)[];
   readonly #painter = new Painter();
+  #colours: GridColours | undefined;
 
   private constructor(skeleton: Element, row: BatchRow, tasks: readonly (FirstTask | undefined)[]) {
     this.#skeleton = skeleton;
@@ -88,23 +105,36 @@ class FirstGrid {
     return skeleton === null ? undefined : new FirstGrid(skeleton, row, tasks);
   }
 
+  /** Draws once where nobody sees it: fonts, colours and the painter are ready then when the first rows come. */
+  prepare(): void {
+    this.#paint();
+  }
+
   /** False once there is nothing more to draw. */
   draw(): boolean {
     if (!this.#skeleton.isConnected) return false;
+    const painted = this.#paint();
+    if (painted === undefined) return false;
+    const { layout, seen } = painted;
+    this.#stage.replaceChildren(headOf(layout), this.#canvas);
+    this.#skeleton.classList.add(WITH_ROWS);
+    for (let index = seen.from; index < seen.to; index++) if (Object.keys(this.#tasks[index]?.attempts ?? []).length < layout.attempts) return true;
+    return false;
+  }
+
+  /** undefined: there is no canvas here. */
+  #paint(): { readonly layout: Layout; readonly seen: ReturnType<typeof rowsSeen> } | undefined {
     const ctx = this.#canvas.getContext('2d');
-    if (ctx === null) return false;
-    if (this.#tasks.length === 0) return true;
+    if (ctx === null) return undefined;
     const longest = this.#tasks.reduce((letters, task) => Math.max(letters, task?.name.length ?? 0), 0);
     const { clientWidth: width, clientHeight } = this.#scroller;
     const layout = layoutOf({ width, height: clientHeight - HEAD, attempts: this.#row.attempts, page: window.innerWidth, longest: longest * LETTER });
     const seen = rowsSeen(layout, this.#row.tasks, 0);
-    this.#stage.replaceChildren(headOf(layout), this.#canvas);
     fitCanvas(this.#canvas, layout, window.devicePixelRatio);
     ctx.setTransform(window.devicePixelRatio, 0, 0, window.devicePixelRatio, 0, 0);
-    this.#painter.paint(ctx, { view: this.#painted(seen.to), layout, colours: coloursOf(this.#scroller), scroll: { left: 0, top: 0 }, focused: false });
-    this.#skeleton.classList.add(WITH_ROWS);
-    for (let index = seen.from; index < seen.to; index++) if (Object.keys(this.#tasks[index]?.attempts ?? []).length < layout.attempts) return true;
-    return false;
+    this.#colours ??= coloursOf(this.#scroller);
+    this.#painter.paint(ctx, { view: this.#painted(seen.to), layout, colours: this.#colours, scroll: { left: 0, top: 0 }, focused: false });
+    return { layout, seen };
   }
 
   #painted(rows: number): Painted {
