@@ -1,5 +1,6 @@
 /** The steps of a trajectory, one row each; equal ones in a row are one until they are opened. */
 import type { HTMLAttributes } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { VirtualList } from '../../components/virtualList.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
@@ -65,24 +66,37 @@ function StepRow({ session, row, own }: { readonly session: TrajectorySession; r
   const held = outcome === 'held' && (row.kind !== 'hold' || model.event(row.seq)?.span === undefined);
   const fold = session.foldOf(row);
   const found = session.found?.rows.has(row.seq) === true ? session.found : undefined;
-  return (
-    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`}>
-      <Gutter session={session} row={row} held={held} />
-      <span class="step-number">{notes.bookmarked(rollout, seq) && <Icon name="bookmark" label="bookmarked" />}{number}</span>
+  const bookmarked = notes.bookmarked(rollout, seq);
+  const words = found?.words;
+  // What is as it was is not compared either: at each step all rows in sight are drawn again, and two of them changed.
+  const told = useMemo(() => (
+    <>
+      <span class="step-number">{bookmarked && <Icon name="bookmark" label="bookmarked" />}{number}</span>
       <FoldSign session={session} row={row} fold={fold} />
       <span class="step-indent" style={{ width: `${row.depth * 16}px` }} />
       {outcome === undefined ? <span class="step-icon"><Icon name={icon} /></span> : <span class="step-icon"><Glyph outcome={outcome} title={outcome === 'passed' ? 'ok' : outcome} /></span>}
       {agent !== undefined && <span class="step-agent" title={`agent ${agent.path}`}>{agent.name}</span>}
-      {name !== '' && <span class="step-name"><Marked text={name} words={found?.words} /></span>}
+      {name !== '' && <span class="step-name"><Marked text={name} words={words} /></span>}
       {fold !== undefined && !fold.open && <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>×{fold.count}</b>}
-      <span class="step-text"><Marked text={text} words={found?.words} />{result !== undefined && <> → <Marked text={result} words={found?.words} /></>}</span>
+      <span class="step-text"><Marked text={text} words={words} />{result !== undefined && <> → <Marked text={result} words={words} /></>}</span>
       {noted && <Icon name="note" label="has a note" />}
       {splits && <span class="step-mark is-split" title={`From here on attempt ${split.other.attempt}, which passed, did something else; ${split.common} ${split.common === 1 ? 'call' : 'calls'} before are the same`}><Icon name="repo-forked" /> split</span>}
       {own && <span class="step-mark is-plain" title={`What comes before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}>own from here</span>}
-      <ForkMarks session={session} seqs={[row.seq, seq]} />
+    </>
+  ), [session, row, bookmarked, number, fold?.open, fold?.count, outcome, icon, agent?.path, name, text, result, words, noted, splits && split, own]);
+  const figures = useMemo(() => (
+    <>
       {marks.map((mark) => <span key={mark.text} class={`step-mark is-${mark.kind}`} title={mark.title}>{mark.text}</span>)}
       {tokens !== undefined && <span class="step-tokens" title={`${count(tokens.input)} tokens in, ${count(tokens.output)} out`}>{compact(tokens.input)} → {compact(tokens.output)}</span>}
       <span class="step-ms">{open === true ? '…' : ms === undefined ? '' : duration(ms)}</span>
+    </>
+  ), [marks.map(({ kind, text, title }) => `${kind} ${text} ${title}`).join('\n'), tokens?.input, tokens?.output, open, ms]);
+  return (
+    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`}>
+      <Gutter session={session} row={row} held={held} />
+      {told}
+      <ForkMarks session={session} seqs={[row.seq, seq]} />
+      {figures}
     </span>
   );
 }
