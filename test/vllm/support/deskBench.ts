@@ -64,6 +64,14 @@ export class DeskBench {
     return Array.fromAsync(api.allRollouts(batch));
   }
 
+  /** What people were told of the endpoint while a batch ran, in order. */
+  async toldOfEndpoint(batch: string): Promise<string[]> {
+    const { api } = await this.connection();
+    const told: string[] = [];
+    for await (const page of api.allEvents(batch)) for (const event of page) if (event.kind === 'infra' && event.data.what === 'endpoint') told.push(event.data.text);
+    return told;
+  }
+
   /** All trajectories of a batch that has ended, retried ones included. */
   async trajectories(batch: string): Promise<Trajectory[]> {
     const { api } = await this.connection();
