@@ -50,6 +50,16 @@ export class FindingReader {
     }
   }
 
+  /** Something of a target has changed: it is asked again. False: not yet, for it was asked less than `restMs` ago. */
+  outdated(target: string, restMs: number): boolean {
+    const entry = this.#entries.get(target);
+    if (entry === undefined) return true; // nobody looks at it
+    if (entry.known === undefined || Date.now() - entry.known.at.getTime() < restMs) return false;
+    entry.stop.abort();
+    this.#ask(target, entry.known);
+    return true;
+  }
+
   forget(target: string): void {
     this.#entries.get(target)?.stop.abort();
     this.#entries.delete(target);

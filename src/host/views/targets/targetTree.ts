@@ -14,6 +14,8 @@ import { findingNodes } from './findingNodes.ts';
 import { targetNodes, type TargetNode } from './targetNodes.ts';
 
 const ASK_MS = 2_000;
+/** Between two times that a target is asked what is known of it: a process each. */
+const FINDINGS_REST_MS = 10_000;
 
 export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   readonly #services: Services;
@@ -27,6 +29,8 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   #info: ServerInfo | undefined;
   /** Of which target that is. */
   #infoOf = LOCAL;
+  /** How many workers there were when what is known of the target was asked last. */
+  #workers = 0;
   #shown = '';
 
   constructor(services: Services, targets: KnownTargets) {
@@ -116,6 +120,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     }
     if (signal.aborted) return;
     this.#infoOf = of;
+    const workers = this.#info?.workers.length ?? 0;
+    // Its pods came or went.
+    if (workers !== this.#workers && this.#findings.outdated(of, FINDINGS_REST_MS)) this.#workers = workers;
     if (JSON.stringify(this.#roots()) !== this.#shown) this.#changed.fire(undefined);
     this.#timer = setTimeout(() => void this.#ask(signal), ASK_MS);
   }

@@ -135,6 +135,23 @@ describe('the reader of findings', () => {
     (await nth(3)).answer([missing]);
     while (findings.known('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
   });
+  it('asks again what is told to be outdated, but rests in between and asks nothing that nobody looks at', async (test) => {
+    test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+    const { reader: findings, asked, nth } = reader();
+    assert.equal(findings.outdated('k', 10_000), true);
+    assert.equal(asked.length, 0);
+    const first = findings.of('k');
+    assert.equal(findings.outdated('k', 10_000), false, 'it is being asked');
+    (await nth(1)).answer([missing]);
+    await first;
+    test.mock.timers.tick(9_000);
+    assert.equal(findings.outdated('k', 10_000), false);
+    test.mock.timers.tick(1_000);
+    assert.equal(findings.outdated('k', 10_000), true);
+    assert.deepEqual(findings.known('k'), [missing]);
+    (await nth(2)).answer([ok]);
+    while (findings.known('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
+  });
   it('has failures as findings', async () => {
     const { reader: findings, nth } = reader();
     const told = findings.of('k');
