@@ -9,6 +9,7 @@ import { registerDebug } from './host/debug/debug.ts';
 import { registerGroups } from './host/commandGroups.ts';
 import { StudioFiles } from './host/files/studioFiles.ts';
 import { StoredValues } from './host/launch/values/storedValues.ts';
+import { registerLanguage } from './host/language/language.ts';
 import { registerMcp } from './host/mcp/mcp.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
 import { createCli } from './host/server/cli.ts';
@@ -20,6 +21,7 @@ import { TargetTokens } from './host/targets/address/targetTokens.ts';
 import { KnownTargets, targetNow } from './host/targets/knownTargets.ts';
 import { registerTesting } from './host/testing/testing.ts';
 import { registerToolCalls } from './host/toolCalls/toolCalls.ts';
+import { registerTools } from './host/tools/tools.ts';
 import { registerViews } from './host/views/views.ts';
 import { commandRegistrar } from './host/window/commands.ts';
 import { registerContextKeys } from './host/window/contextKeys.ts';
@@ -52,8 +54,10 @@ export function activate(context: vscode.ExtensionContext): void {
     registerPages(services),
     registerViews(services, register, files, targets),
     registerTesting(services, register, { files, values }),
+    registerLanguage(log.channel, register, files),
     registerCodeLens(services, register, files),
     registerToolCalls(services, register, values),
+    registerTools(services, register, values),
     registerDebug(services, values),
     registerMcp(values, tokens),
     registerDiagnostics(services, register, { log, values, act: pages.act }),

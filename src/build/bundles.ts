@@ -18,6 +18,7 @@ export const NODE_BUNDLES: Readonly<Record<string, string>> = {
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',
+  language: 'src/language/main.ts',
 };
 /** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */
 export const PAGE_ENTRY = 'webview/main.tsx';

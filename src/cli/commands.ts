@@ -1,5 +1,6 @@
 /** Every command of the command line, in the order the help shows them. */
 import type { Command } from './command.ts';
+import { agent } from './commands/agent.ts';
 import { batches } from './commands/batches.ts';
 import { call } from './commands/call.ts';
 import { check } from './commands/check.ts';
@@ -12,6 +13,7 @@ import { fork } from './commands/fork.ts';
 import { gc } from './commands/gc.ts';
 import { importFiles } from './commands/import.ts';
 import { init } from './commands/init.ts';
+import { lsp } from './commands/lsp.ts';
 import { mcp } from './commands/mcp.ts';
 import { report } from './commands/report.ts';
 import { run } from './commands/run.ts';
@@ -20,9 +22,10 @@ import { show } from './commands/show.ts';
 import { tail } from './commands/tail.ts';
 import { target } from './commands/target.ts';
 import { test } from './commands/test.ts';
+import { tool } from './commands/tool.ts';
 import { tools } from './commands/tools.ts';
 import { view } from './commands/view.ts';
 
 export const COMMANDS: readonly Command[] = [
-  init, check, run, batches, show, report, tools, compare, tail, view, importFiles, fork, call, test, cancel, pause, resume, retry, target, cluster, serve, dap, mcp, gc, doctor,
+  init, check, run, batches, show, report, tools, compare, tail, view, importFiles, fork, call, agent, tool, test, cancel, pause, resume, retry, target, cluster, serve, dap, lsp, mcp, gc, doctor,
 ];

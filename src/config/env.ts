@@ -1,6 +1,6 @@
 /** `${env:NAME}`: stays as written in files and submissions; values travel apart and are put in by whoever acts. */
 import { StudioError } from '../common/errors.ts';
-import type { Submission } from './submission.ts';
+import type { Submission, SubmittedAgent } from './submission.ts';
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const ANY_PLACEHOLDER = /\$\{[^}]*\}?/g;
@@ -45,9 +45,17 @@ export function resolveSubmission(submission: Submission, secrets: Readonly<Reco
   const { agent, world, scorer } = submission;
   return {
     ...submission,
-    agent: { ...agent, model: resolveEnv(agent.model, secrets), tools: resolveEnv(agent.tools, secrets) },
+    agent: resolveAgent(agent, secrets),
     ...(world?.user === undefined ? {} : { world: { ...world, user: { ...world.user, model: resolveEnv(world.user.model, secrets) } } }),
     scorer: scorer.kind === 'judge' ? { ...scorer, model: resolveEnv(scorer.model, secrets) } : scorer,
     ...(submission.notify === undefined ? {} : { notify: resolveEnv(submission.notify, secrets) }),
+  };
+}
+
+function resolveAgent(agent: SubmittedAgent, secrets: Readonly<Record<string, string>>): SubmittedAgent {
+  const { team } = agent;
+  return {
+    ...agent, model: resolveEnv(agent.model, secrets), tools: resolveEnv(agent.tools, secrets),
+    ...(team === undefined ? {} : { team: { ...team, members: team.members.map((member) => ({ ...member, agent: resolveAgent(member.agent, secrets) })) } }),
   };
 }

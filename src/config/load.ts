@@ -4,7 +4,7 @@
  */
 import { StudioError } from '../common/errors.ts';
 import type { Files } from './files.ts';
-import { checkPattern, MODULE_ENDINGS, readAgent, type LoadedAgent } from './load/agent.ts';
+import { checkPattern, MODULE_ENDINGS, readAgent, withMembers, type AgentParts, type LoadedAgent } from './load/agent.ts';
 import { readDataset, type DatasetLook } from './load/dataset.ts';
 import { checkModel } from './load/model.ts';
 import { checkNeeds } from './load/needs.ts';
@@ -59,7 +59,7 @@ export interface Loaded<T> {
 export async function loadAgent(files: Files, path: string): Promise<Loaded<LoadedAgent>> {
   const reading = new Reading(files);
   const parts = await readAgent(reading, files.absolute(path));
-  if (parts?.prompt !== undefined) checkPlaceholders(reading, parts.parsed, ['prompt'], parts.prompt, [], { mayKnowAnswer: false });
+  checkPrompts(reading, parts, []);
   return finish(reading, parts?.agent);
 }
 
@@ -90,10 +90,13 @@ export async function loadBatch(files: Files, path: string, options: LoadOptions
   });
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
 
-  if (agent?.prompt !== undefined) checkPlaceholders(reading, agent.parsed, ['prompt'], agent.prompt, dataset?.head ?? [], { mayKnowAnswer: false });
+  checkPrompts(reading, agent, dataset?.head ?? []);
   if (world?.userPrompt !== undefined) checkPlaceholders(reading, world.parsed, ['user', 'prompt'], world.userPrompt, dataset?.head ?? [], { mayKnowAnswer: true });
   checkTogether(reading, parsed, value, options);
   checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);
+  if (world?.hasUser === true && agent !== undefined && (agent.value.team?.kind === 'workflow' || agent.value.team?.kind === 'handoff')) {
+    reading.tell(parsed, ['agent'], { code: 'conflict', message: `the world has a user to talk to, and a team of kind \`${agent.value.team.kind}\` has no one agent that does`, mend: 'Use one agent, or a team with a leader.' });
+  }
   if (agent !== undefined && typeof agent.value.answer === 'object' && agent.value.answer.tool !== undefined && agent.value.tools?.length === 0 && !parsed.has(['world'])) {
     reading.tell(agent.parsed, ['answer', 'tool'], { code: 'conflict', message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`, mend: 'Add `tools:` with one of that name, or write `answer: last_message`.' });
   }
@@ -111,6 +114,13 @@ export async function loadBatch(files: Files, path: string, options: LoadOptions
   });
 }
 
+/** The placeholders of an agent's prompt and those of its team. A file that is several members is told once. */
+function checkPrompts(reading: Reading, agent: AgentParts | undefined, tasks: DatasetLook['head']): void {
+  for (const { parsed, prompt } of agent === undefined ? [] : withMembers(agent)) {
+    if (prompt !== undefined) checkPlaceholders(reading, parsed, ['prompt'], prompt, tasks, { mayKnowAnswer: false });
+  }
+}
+
 function finish<T>(reading: Reading, value: T | undefined): Loaded<T> {
   const problems = sortProblems(reading.problems);
   return value === undefined || hasErrors(problems) ? { problems } : { value, problems };
@@ -121,7 +131,7 @@ async function checkScorer(reading: Reading, parsed: ParsedFile, scorer: ScorerS
   switch (scorer.kind) {
     case 'world':
       if (!parsed.has(['world'])) {
-        reading.tell(parsed, ['scorer', 'kind'], { code: 'conflict', message: 'the scorer is the world\'s verifier, but the batch has no `world`', mend: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.' });
+        reading.tell(parsed, ['scorer', 'kind'], { code: 'conflict', message: 'the scorer is the world\'s verifier, but the batch has no `world`', mend: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.', fixes: [{ do: 'replace', text: 'exact' }] });
       }
       return undefined;
     case 'module':
@@ -149,7 +159,7 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
   const { stop, attempts, notify } = value;
   const passes = stop?.passes_per_task;
   if (passes !== undefined && attempts !== undefined && options.attempts === undefined && passes > attempts) {
-    reading.tell(parsed, ['stop', 'passes_per_task'], { code: 'conflict', message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`, mend: 'Raise `attempts` or lower `passes_per_task`.' });
+    reading.tell(parsed, ['stop', 'passes_per_task'], { code: 'conflict', message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`, mend: 'Raise `attempts` or lower `passes_per_task`.', fixes: [{ do: 'replace', text: String(attempts) }] });
   }
   if (notify !== undefined && !notify.url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(notify.url)) {
     reading.tell(parsed, ['notify', 'url'], { code: 'value', message: '`notify.url` must be an http or https URL', mend: 'Write for example `https://example.org/hook`.' });

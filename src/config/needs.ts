@@ -1,9 +1,10 @@
 /**
  * What tools and worlds need of the machine they run on, beyond Node.js, and whether a pod has it. Pure. Needs are
- * names of programs: those that a file tells by `needs`, and those that the command of an MCP server shows.
+ * names of programs: those that a file tells by `needs`, those that the command of an MCP server shows, and those of built-in sets.
  */
-import type { Submission, SubmittedPods, SubmittedTools } from './submission.ts';
+import { agentsOf, type Submission, type SubmittedPods, type SubmittedTools } from './submission.ts';
 import { basename } from './paths.ts';
+import type { BUILTINS } from './schema/toolEntry.ts';
 
 /** Something that a part of a submission needs. */
 export interface Need {
@@ -24,6 +25,8 @@ const WITH_NODE: ReadonlySet<string> = new Set([
 /** `node:24-slim`, from whatever registry. */
 const NODE_ALONE = /(^|\/)node(:[^/]*)?(@[^/]*)?$/;
 const BROWSER = 'browser';
+/** What built-in sets need, beyond Node.js. */
+export const BUILTIN_NEEDS: Readonly<Partial<Record<(typeof BUILTINS)[number], string>>> = { browser: 'chromium' };
 /** Packages that start a browser. */
 const DRIVES_BROWSER = /playwright|puppeteer|chrome-devtools/i;
 const PACKAGE_RUNNERS: ReadonlySet<string> = new Set(['npx', 'npm', 'yarn', 'node']);
@@ -52,15 +55,18 @@ export function meets(pods: Pick<SubmittedPods, 'image' | 'provides'> | undefine
 }
 
 /** All that a submission needs. */
-export function needsOf({ agent, world }: Submission): Need[] {
-  const needs = agent.tools.flatMap((entry) => toolNeeds(entry, placed(entry.position, agent.file)));
+export function needsOf(submission: Submission): Need[] {
+  const { world } = submission;
+  const needs = agentsOf(submission).flatMap(({ tools, file }) => tools.flatMap((entry) => toolNeeds(entry, placed(entry.position, file))));
   for (const name of world?.needs ?? []) needs.push({ name, of: `the world ${world?.name ?? ''}`, told: true, at: placed(world?.position, world?.file ?? '') });
   return needs;
 }
 
 function toolNeeds(entry: SubmittedTools, at: string): Need[] {
-  const of = entry.kind === 'module' ? `the module ${entry.module.file}` : entry.kind === 'mcp' ? `the MCP server ${entry.name}` : `the tool ${entry.name}`;
+  const of = entry.kind === 'module' ? `the module ${entry.module.file}` : entry.kind === 'mcp' ? `the MCP server ${entry.name}` : `the built-in ${entry.name}`;
   const told = (entry.needs ?? []).map((name): Need => ({ name, of, told: true, at }));
+  const own = entry.kind === 'builtin' ? BUILTIN_NEEDS[entry.name] : undefined;
+  if (own !== undefined) return [...told, { name: own, of, told: true, at }];
   if (entry.kind !== 'mcp' || !('command' in entry.server)) return told;
   const shown = commandNeed(entry.server.command, entry.server.args);
   return shown === undefined || told.some(({ name }) => plain(name) === shown) ? told : [...told, { name: shown, of, told: false, at }];
@@ -85,6 +91,11 @@ export function programNames(need: string): readonly string[] | undefined {
     default:
       return [need];
   }
+}
+
+/** How one comes by what is missing on a machine. */
+export function installHint(name: string): string {
+  return name === BUILTIN_NEEDS.browser ? 'Install Chromium, Google Chrome or Microsoft Edge, run `npx playwright install chromium`, or name the program by the environment variable CHROME_PATH' : `Install ${name}`;
 }
 
 /** What to say of a need that no pod meets, and what to do about it. */

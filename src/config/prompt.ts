@@ -34,6 +34,16 @@ export function taskField(task: PromptTask, path: string): Json | undefined {
   return value;
 }
 
+/** The prompt as the task makes it; undefined when the task lacks something that it names. */
+export function fillPrompt(prompt: string, task: PromptTask): string | undefined {
+  const values = placeholdersOf(prompt).map(({ path }) => taskField(task, path));
+  if (values.includes(undefined)) return undefined;
+  return prompt.replaceAll(PLACEHOLDER, () => {
+    const value = values.shift();
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  });
+}
+
 /** The paths of a task that one would suggest. */
 export function fieldNames(task: PromptTask): string[] {
   const own = Object.keys(fields(task)).filter((name) => name !== 'meta').map((name) => (name === 'world' ? 'world.state' : name));

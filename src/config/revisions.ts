@@ -1,7 +1,7 @@
 /** What one submission would do otherwise than another: told before a fork goes on with something else, and kept in its record. */
 import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
 import { PRODUCT } from '../common/product.ts';
-import { modulesOf, type Submission, type SubmittedTools } from './submission.ts';
+import { modulesOf, type Submission, type SubmittedAgent, type SubmittedTools } from './submission.ts';
 
 /** Longer values are told as changed, not spelt out. */
 const LONGEST = 60;
@@ -13,8 +13,7 @@ const MOST = 100;
  */
 export function revisionDifferences(before: Submission, after: Submission): string[] {
   const lines: string[] = [];
-  compare('agent', agentOf(before), agentOf(after), lines);
-  compareTools(before, after, lines);
+  compareAgents('agent', before.agent, after.agent, lines);
   compare('world', worldOf(before), worldOf(after), lines);
   compare('scorer', scorerOf(before), scorerOf(after), lines);
   compareCode(before, after, lines);
@@ -29,8 +28,20 @@ export function productDifference({ product }: Submission): string[] {
 type Plain = Record<string, unknown>;
 
 /** Without its tools, which are compared by name, and without where it stands on a disk. */
-function agentOf({ agent }: Submission): Plain {
-  return { ...without(agent, ['file', 'tools']), prompt: agent.prompt.text };
+function agentOf(agent: SubmittedAgent): Plain {
+  const { team } = agent;
+  const members = team?.members.map((member) => without(member, ['agent', 'position']));
+  return { ...without(agent, ['file', 'tools']), prompt: agent.prompt.text, ...(team === undefined ? {} : { team: { ...team, members } }) };
+}
+
+/** An agent with its tools and, by their names, the members of its team. */
+function compareAgents(at: string, before: SubmittedAgent, after: SubmittedAgent, lines: string[]): void {
+  compare(at, agentOf(before), agentOf(after), lines);
+  compareTools(at, before, after, lines);
+  for (const { name, agent } of after.team?.members ?? []) {
+    const old = before.team?.members.find((member) => member.name === name);
+    if (old !== undefined) compareAgents(`${at}/${name}`, old.agent, agent, lines);
+  }
 }
 
 function worldOf({ world }: Submission): Plain | undefined {
@@ -46,12 +57,12 @@ function without(value: object, keys: readonly string[]): Plain {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }
 
-function compareTools(before: Submission, after: Submission, lines: string[]): void {
-  const [old, now] = [before, after].map(({ agent }) => new Map(agent.tools.map((tools) => [toolsName(tools), tools]))) as [Map<string, SubmittedTools>, Map<string, SubmittedTools>];
+function compareTools(at: string, before: SubmittedAgent, after: SubmittedAgent, lines: string[]): void {
+  const [old, now] = [before, after].map((agent) => new Map(agent.tools.map((tools) => [toolsName(tools), tools]))) as [Map<string, SubmittedTools>, Map<string, SubmittedTools>];
   for (const name of new Set([...old.keys(), ...now.keys()])) {
     const [a, b] = [old.get(name), now.get(name)];
-    if (a === undefined || b === undefined) lines.push(`agent.tools: ${name} ${a === undefined ? 'added' : 'removed'}`);
-    else if (a.kind === 'mcp' && b.kind === 'mcp') compare(`agent.tools ${name}`, { ...a, position: undefined }, { ...b, position: undefined }, lines);
+    if (a === undefined || b === undefined) lines.push(`${at}.tools: ${name} ${a === undefined ? 'added' : 'removed'}`);
+    else if (a.kind === 'mcp' && b.kind === 'mcp') compare(`${at}.tools ${name}`, { ...a, position: undefined }, { ...b, position: undefined }, lines);
   }
 }
 

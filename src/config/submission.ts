@@ -8,6 +8,9 @@
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import type { Json, JsonObject } from '../common/json.ts';
+import { builtinSettings } from './schema/builtinSettings.ts';
+import { processLimits } from './schema/processLimits.ts';
+import { BUILTINS } from './schema/toolEntry.ts';
 
 const sha = z.string().regex(/^[0-9a-f]{64}$/);
 const json = z.unknown() as unknown as z.ZodType<Json>;
@@ -50,9 +53,9 @@ export type SubmittedModule = z.infer<typeof submittedModule>;
 const needs = z.array(z.string()).optional();
 
 export const submittedTools = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('module'), module: submittedModule, position: position.optional(), needs }),
+  z.object({ kind: z.literal('module'), module: submittedModule, secrets: z.record(z.string(), z.string()).optional(), position: position.optional(), needs }),
   z.object({
-    kind: z.literal('mcp'), name: z.string(), position: position.optional(), needs,
+    kind: z.literal('mcp'), name: z.string(), position: position.optional(), needs, limits: processLimits.optional(),
     server: z.union([
       z.object({ command: z.string(), args: z.array(z.string()), env: z.record(z.string(), z.string()), cwd: z.string().optional() }),
       z.object({ url: z.string(), headers: z.record(z.string(), z.string()) }),
@@ -62,7 +65,7 @@ export const submittedTools = z.discriminatedUnion('kind', [
     /** Only these of its tools; absent = all. */
     tools: z.array(z.string()).optional(),
   }),
-  z.object({ kind: z.literal('builtin'), name: z.enum(['terminal', 'code', 'calculator', 'files']), position: position.optional(), needs }),
+  z.object({ kind: z.literal('builtin'), name: z.enum(BUILTINS), settings: builtinSettings.optional(), limits: processLimits.optional(), position: position.optional(), needs }),
 ]);
 export type SubmittedTools = z.infer<typeof submittedTools>;
 
@@ -74,9 +77,34 @@ export const answerRule = z.union([
 ]);
 export type AnswerRule = z.infer<typeof answerRule>;
 
+const submittedMember = z.object({
+  name: z.string(),
+  get agent(): typeof submittedAgent {
+    return submittedAgent;
+  },
+  /** Of a workflow: the members whose answers it is given; none: it begins. */
+  after: z.array(z.string()).optional(),
+  /** Of a handoff: whom it may hand the work to; absent: all others. */
+  to: z.array(z.string()).optional(),
+  loop: z.object({ until: z.string(), most: z.number().int().min(1) }).optional(),
+  position: position.optional(),
+});
+export type SubmittedMember = z.infer<typeof submittedMember>;
+
+export const submittedTeam = z.object({
+  kind: z.enum(['workflow', 'handoff', 'leader']),
+  /** Whether the agent itself works: a leader, or the one that a handoff begins with. */
+  itself: z.boolean(),
+  members: z.array(submittedMember).min(1),
+});
+export type SubmittedTeam = z.infer<typeof submittedTeam>;
+
 export const submittedAgent = z.object({
   name: z.string(),
   file: z.string(),
+  /** What the others of its team are told of it. */
+  description: z.string().optional(),
+  /** Of a team that does not work itself: that of its first member. */
   model: submittedModel,
   /** With `{{task.*}}` placeholders left in. */
   prompt: z.object({ text: z.string(), file: z.string().optional() }),
@@ -91,6 +119,9 @@ export const submittedAgent = z.object({
   limits: z.object({
     steps: z.number().int(), seconds: z.number(), tool_seconds: z.number(), tokens: z.number().int(),
   }),
+  get team(): z.ZodOptional<typeof submittedTeam> {
+    return submittedTeam.optional();
+  },
 });
 export type SubmittedAgent = z.infer<typeof submittedAgent>;
 
@@ -190,7 +221,13 @@ export function submissionSha(value: Submission): string {
 
 /** sha of what decides behaviour apart from code: agent, world, scorer. Where files lie on a machine is no part of it. */
 export function configSha(value: Submission): string {
-  return hashOf({ agent: { ...value.agent, tools: value.agent.tools.map(unplaced) }, world: unplaced(value.world), scorer: unplaced(value.scorer) });
+  return hashOf({ agent: unplacedAgent(value.agent), world: unplaced(value.world), scorer: unplaced(value.scorer) });
+}
+
+function unplacedAgent(agent: SubmittedAgent): object {
+  const { team, ...rest } = agent;
+  const members = team?.members.map(({ name, after, to, loop, agent: member }) => ({ name, after, to, loop, agent: unplacedAgent(member) }));
+  return { ...rest, tools: agent.tools.map(unplaced), ...(team === undefined ? {} : { team: { ...team, members } }) };
 }
 
 function unplaced(entry: object | undefined): object | undefined {
@@ -199,9 +236,31 @@ function unplaced(entry: object | undefined): object | undefined {
   return { ...entry, module: { file, bundle, map } };
 }
 
+/** All agents of a submission: the one its batch names, then the members of teams. */
+export function agentsOf({ agent }: Pick<Submission, 'agent'>): SubmittedAgent[] {
+  return [agent, ...(agent.team?.members ?? []).flatMap((member) => agentsOf(member))];
+}
+
+/** The agent behind an instance path, `desk/searcher#2`; undefined when it is none of the submission's. */
+export function agentAt(value: Pick<Submission, 'agent'>, path: string): SubmittedAgent | undefined {
+  const [first, ...rest] = path.split('/');
+  let agent: SubmittedAgent | undefined = first === value.agent.name ? value.agent : undefined;
+  for (const step of rest) {
+    const name = step.replace(/#\d+$/, '');
+    const own = agent?.team?.itself === true && agent.name === name ? agent : undefined;
+    agent = own ?? agent?.team?.members.find((member) => member.name === name)?.agent;
+  }
+  return agent;
+}
+
+/** The tools of all agents of a submission. */
+export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
+  return agentsOf(value).flatMap(({ tools }) => tools);
+}
+
 /** All user modules a submission names. */
 export function modulesOf(value: Submission): SubmittedModule[] {
-  const modules = value.agent.tools.flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
+  const modules = toolsOf(value).flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
   if (value.world !== undefined) modules.push(value.world.module);
   if (value.scorer.kind === 'module') modules.push(value.scorer.module);
   return modules;

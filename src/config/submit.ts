@@ -10,13 +10,15 @@ import type { Files } from './files.ts';
 import type { LoadedBatch } from './load.ts';
 import { mcpName, type LoadedAgent } from './load/agent.ts';
 import { endpointsOf, isEndpoint } from './load/model.ts';
+import { afterOf, worksItself } from './load/team.ts';
 import { dirname, joinPath, relative } from './paths.ts';
 import type { ModelSection } from './schema/modelSection.ts';
+import { SETTINGS, type BuiltinSettings } from './schema/builtinSettings.ts';
 import type { ToolEntry } from './schema/toolEntry.ts';
 import type { ParsedFile, Path } from './source/parse.ts';
 import { problemsError, type Problem } from './source/problem.ts';
 import { textsOf, type TextAt } from './source/strings.ts';
-import { submission as submissionSchema, type AnswerRule, type Position, type Submission, type SubmittedAgent, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
+import { submission as submissionSchema, type AnswerRule, type Position, type Submission, type SubmittedAgent, type SubmittedMember, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
 
 /** What `tools/bundle.ts` makes of a module. */
 export interface Bundle {
@@ -63,7 +65,7 @@ export interface BuiltSubmission {
  */
 export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): Promise<BuiltSubmission> {
   const { agent, world, file, root } = loaded;
-  const environment = collectEnvironment([agent.parsed, world?.parsed, loaded.parsed], root, ports);
+  const environment = collectEnvironment([...filesOf(agent), world?.parsed, loaded.parsed], root, ports);
   const bundles = new Bundles(ports);
   const shown = (path: string): string => relative(root, path);
   const git = await ports.git();
@@ -119,10 +121,17 @@ export interface BuiltAgent extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
 
 /** Throws as `buildSubmission` does. Paths in it are relative to `root`. */
 export async function buildAgent(agent: LoadedAgent, root: string, ports: SubmitPorts): Promise<BuiltAgent> {
-  const { secrets, names, shown } = collectEnvironment([agent.parsed], root, ports);
+  const { secrets, names, shown } = collectEnvironment(filesOf(agent), root, ports);
   const bundles = new Bundles(ports);
   const built = await submittedAgent(agent, root, ports.files, bundles);
   return { agent: submissionSchema.shape.agent.parse(built), secrets, env: { names, shown }, blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
+}
+
+/** The tools of an agent alone, to try them. `${env:…}` stays as it is written. Throws as `buildSubmission` does where a module does not build. */
+export async function buildTools(agent: LoadedAgent, root: string, ports: SubmitPorts): Promise<Pick<BuiltAgent, 'blobs'> & { readonly tools: SubmittedTools[] }> {
+  const bundles = new Bundles(ports);
+  const tools = await Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, { ...agent, root }, ports.files, bundles)));
+  return { tools: tools.flat(), blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
 }
 
 // ---- environment variables --------------------------------------------------------------------------------------
@@ -172,17 +181,38 @@ function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Reco
 
 // ---- sections ---------------------------------------------------------------------------------------------------
 
-async function submittedAgent({ file, path, prompt, parsed }: LoadedAgent, root: string, files: Files, bundles: Bundles): Promise<SubmittedAgent> {
-  const tools = await Promise.all(file.tools.map((entry, index) => submittedTools(entry, index, { path, parsed, root }, files, bundles)));
+/** The files of an agent and of all members below it, each once. */
+function filesOf(agent: LoadedAgent): ParsedFile[] {
+  const files = [agent, ...(agent.team?.members ?? []).flatMap(function below({ agent: member }): LoadedAgent[] {
+    return [member, ...(member.team?.members ?? []).flatMap(below)];
+  })];
+  return [...new Map(files.map(({ path, parsed }) => [path, parsed])).values()];
+}
+
+async function submittedAgent({ file, path, prompt, parsed, team }: LoadedAgent, root: string, files: Files, bundles: Bundles): Promise<SubmittedAgent> {
+  const [tools, members] = await Promise.all([
+    Promise.all(file.tools.map((entry, index) => submittedTools(entry, index, { path, parsed, root }, files, bundles))),
+    Promise.all((team?.members ?? []).map(async (member, index): Promise<SubmittedMember> => ({
+      name: member.name, agent: await submittedAgent(member.agent, root, files, bundles),
+      ...(team?.kind === 'workflow' ? { after: [...afterOf(team.members, index)] } : {}),
+      ...(member.to === undefined ? {} : { to: member.to }),
+      ...(member.loop === undefined ? {} : { loop: member.loop }),
+      position: placeOf(parsed, member.at, root),
+    }))),
+  ]);
+  const model = file.model === undefined ? members[0]?.agent.model : submittedModel(file.model);
+  if (model === undefined) throw new StudioError('internal', `The agent ${file.name} passed the check of its file without a model.`);
   return {
     name: file.name,
     file: relative(root, path),
-    model: submittedModel(file.model),
-    prompt: { text: prompt.text, ...(prompt.path === undefined ? {} : { file: relative(root, prompt.path) }) },
+    ...(file.description === undefined ? {} : { description: file.description }),
+    model,
+    prompt: { text: prompt?.text ?? '', ...(prompt?.path === undefined ? {} : { file: relative(root, prompt.path) }) },
     tools: tools.flat(),
     answer: answerRule(file.answer),
     context: file.context,
     limits: file.limits,
+    ...(team === undefined ? {} : { team: { kind: team.kind, itself: worksItself(file), members } }),
   };
 }
 
@@ -198,14 +228,21 @@ async function submittedTools(entry: ToolEntry, index: number, agent: { readonly
   const { path, parsed, root } = agent;
   const position = placeOf(parsed, ['tools', index], root);
   const needs = entry.needs === undefined ? {} : { needs: entry.needs };
-  if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position, ...needs }];
-  if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, position, ...needs }));
+  const limits = entry.limits === undefined ? {} : { limits: entry.limits };
+  if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position, ...needs, ...(entry.secrets === undefined ? {} : { secrets: entry.secrets }) }];
+  if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, ...settingsOf(entry, name), ...(name === 'terminal' || name === 'code' ? limits : {}), position, ...needs }));
   const { command, args = [], env = {}, cwd, url = '', headers = {} } = entry.mcp ?? {};
   return [{
-    kind: 'mcp', name: mcpName(entry), position, ...needs, shared: entry.shared ?? false, ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+    kind: 'mcp', name: mcpName(entry), position, ...needs, ...limits, shared: entry.shared ?? false, ...(entry.tools === undefined ? {} : { tools: entry.tools }),
     server: command === undefined ? { url, headers }
       : { command, args, env, ...(cwd === undefined ? {} : { cwd: cwd.includes('${') ? cwd : files.absolute(joinPath(dirname(path), cwd)) }) },
   }];
+}
+
+/** What the file tells one built-in set. */
+function settingsOf(entry: ToolEntry, name: string): { readonly settings?: BuiltinSettings } {
+  const set = SETTINGS.find((key) => key === name);
+  return set === undefined || entry[set] === undefined ? {} : { settings: { [set]: entry[set] } };
 }
 
 /** Where it stands, for people elsewhere. */

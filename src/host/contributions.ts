@@ -22,6 +22,8 @@ export const manifest: Readonly<Record<string, unknown>> = {
   extensionKind: ['workspace'],
   activationEvents: [
     ...FILE_KINDS.map((kind) => `workspaceContains:**/*.${kind}.yaml`),
+    // An agent file that is opened alone.
+    'onLanguage:yaml',
     `onWebviewPanel:${PAGE_VIEW_TYPE}`,
     `onDebugResolve:${DEBUG_TYPE}`,
     'onUri',
@@ -51,6 +53,5 @@ export const manifest: Readonly<Record<string, unknown>> = {
     breakpoints,
     debuggers,
     mcpServerDefinitionProviders: [{ id: MCP_PROVIDER, label: 'Rollout Studio' }],
-    yamlValidation: FILE_KINDS.map((kind) => ({ fileMatch: `*.${kind}.yaml`, url: `./media/schemas/${kind}.schema.json` })),
   },
 };

@@ -2,8 +2,7 @@
 import { seedOf } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
 import { StudioError } from '../common/errors.ts';
-import { envNamesIn, resolveEnv } from '../config/env.ts';
-import { submission as submissionSchema, type Submission } from '../config/submission.ts';
+import { agentAt, submission as submissionSchema, type Submission } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
@@ -12,11 +11,10 @@ import { wholeValue } from '../trace/spill.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
+import { withValues, type Values } from './toolValues.ts';
 
 /** Errors of calls that never reached the tool. */
 const NOT_MADE: ReadonlySet<string> = new Set(['invalid_arguments', 'unknown_tool', 'malformed_output', 'timeout', 'cancelled', 'limit', 'infrastructure']);
-
-type Values = Readonly<Record<string, string | undefined>>;
 
 /** A call that came before and may have changed the world. */
 export interface EarlierCall {
@@ -42,6 +40,7 @@ export interface RecordedCall {
   readonly effect: Effect;
   /** Of this call, unsigned 32 bits. */
   readonly seed: number;
+  /** Its agent is the one that made the call. */
   readonly submission: Submission;
   /** Present when the rollout had a world. */
   readonly world?: {
@@ -68,7 +67,9 @@ export async function readCall(api: Api, rollout: string, seq: number, env: Valu
   const span = model.span(seq);
   if (span?.kind !== 'tool') throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, { mend: 'Give ROLLOUT@SEQ of the start of a call; rollout tools BATCH --calls TOOL lists them.' });
   const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
-  const submission = withValues(sent, env);
+  // Models and scorers are not asked here, and of a team only the member that made the call.
+  const caller = agentAt(sent, span.agent) ?? sent.agent;
+  const submission: Submission = { ...sent, agent: { ...caller, tools: withValues(caller.tools, env) } };
   const rolloutSeed = model.start?.data.seed ?? seedOf(submission.seed, info.task.id, info.row.attempt);
   const whole = async (stored: Json): Promise<Json> => (isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored));
   const argumentsOf = (one: ToolSpan): Promise<Json> => whole(model.argumentsOf(one).value);
@@ -82,19 +83,6 @@ export async function readCall(api: Api, rollout: string, seq: number, env: Valu
     seed: callSeed(model, span, rolloutSeed),
     ...(await worldBefore(model, span, rolloutSeed, argumentsOf)),
   };
-}
-
-/** What the tools are told of the environment; models and scorers are not asked here. */
-function withValues(sent: Submission, env: Values): Submission {
-  const { tools } = sent.agent;
-  const missing = [...new Set(envNamesIn(JSON.stringify(tools)))].filter((name) => (env[name] ?? '') === '');
-  if (missing.length > 0) {
-    throw new StudioError('config', `The tools use ${missing.map((name) => `\${env:${name}}`).join(', ')}, and the environment has no value for it.`, {
-      mend: 'Set it and make the call again.', details: { missing },
-    });
-  }
-  const values = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
-  return { ...sent, agent: { ...sent.agent, tools: resolveEnv(tools, values) } };
 }
 
 async function worldBefore(model: TrajectoryModel, span: ToolSpan, rolloutSeed: number, argumentsOf: (span: ToolSpan) => Promise<Json>): Promise<Pick<RecordedCall, 'world'>> {

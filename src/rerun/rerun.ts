@@ -2,28 +2,24 @@
  * Makes a recorded tool call again, for real: the same tool hosts as in a worker, in a process that is not the
  * editor's, in the world as it was before the call. Nothing of it is recorded.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
-import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
+import { isSameJson, type Json } from '../common/json.ts';
 import { candidatesOf } from '../client/sourcePaths.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { modulesOf, type SubmittedModule, type SubmittedTools } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
-import type { ToolHost, ToolOutcome, ToolSpec, WorldSession } from '../rollout/ports.ts';
-import { argumentProblems } from '../rollout/tools/schemaCheck.ts';
+import type { ToolHost, ToolSpec, WorldSession } from '../rollout/ports.ts';
 import { bundleModule } from '../tools/bundle.ts';
-import { allowedEnvironment, type ToolEnvironment } from '../tools/environment.ts';
+import type { ToolEnvironment } from '../tools/environment.ts';
 import { openTools } from '../tools/hosts.ts';
-import { createToolPools } from '../tools/pools.ts';
-import { ClassedError } from '../trace/classedError.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
-import { Reaper } from '../worker/reaper/reaper.ts';
 import { moduleWorld } from '../worlds/module.ts';
+import { callOnce, type CallOutcome } from './once.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
+import { withinRoom } from './room.ts';
 
 export interface RerunOptions {
   /** Absent: as recorded. */
@@ -63,7 +59,6 @@ export interface CallForm {
 
 /** Longer logs are cut. */
 const MOST_LOG = 20_000;
-const CLOSE_MS = 500;
 
 interface Opened {
   readonly host: ToolHost;
@@ -74,7 +69,7 @@ interface Opened {
 
 /** The form of a call. Throws as `rerun` does, where the tool cannot be had. */
 export function callForm(api: Api, call: RecordedCall, options: Pick<RerunOptions, 'code' | 'folder'>, signal: AbortSignal): Promise<CallForm> {
-  return within(api, async (environment, work) => {
+  return withinRoom((sha, blobSignal) => api.getBlob(sha, blobSignal), async (environment, work) => {
     const { host, spec, session } = await open(api, call, options, environment(work), signal);
     await host.close();
     return { parameters: spec.parameters, description: spec.description, effect: spec.effect, of_world: session !== undefined };
@@ -86,7 +81,7 @@ export function callForm(api: Api, call: RecordedCall, options: Pick<RerunOption
  * build or the tool is gone. What the tool itself throws is the result.
  */
 export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
-  return within(api, async (environment, work) => {
+  return withinRoom((sha, blobSignal) => api.getBlob(sha, blobSignal), async (environment, work) => {
     let log = '';
     const print = (text: string): void => {
       if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
@@ -98,12 +93,12 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
         mend: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.', details: { irreversible: [spec.name] },
       });
     }
-    const seconds = spec.timeoutSeconds ?? call.submission.agent.limits.tool_seconds;
     const notes = session === undefined ? [] : await bringBack(session, call, signal);
     const args = options.arguments ?? call.arguments;
     const own = options.arguments === undefined || isSameJson(options.arguments, call.arguments);
     const began = performance.now();
-    const outcome = await made(host, spec, { ...call, arguments: args }, seconds, print, signal);
+    const { status, result, error, changes } = await callOnce(host, spec, { ...call, arguments: args }, call.submission.agent.limits.tool_seconds, print, signal);
+    const outcome: CallOutcome = { status, ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }), ...(changes === undefined ? {} : { changes }) };
     const ms = performance.now() - began;
     await host.close();
     return {
@@ -111,37 +106,6 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
       same: own ? sameOutcome(call, outcome) : null,
     };
   });
-}
-
-type Outcome = Pick<Rerun, 'status' | 'result' | 'error' | 'changes'>;
-
-async function made(host: ToolHost, spec: ToolSpec, call: Pick<RecordedCall, 'id' | 'name' | 'arguments' | 'seed'>, seconds: number, print: (text: string) => void, signal: AbortSignal): Promise<Outcome> {
-  const limit = new AbortController();
-  let timer = setTimeout(() => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)), seconds * 1000);
-  const stop = AbortSignal.any([signal, limit.signal]);
-  try {
-    if (!isJsonObject(call.arguments)) throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} must be one JSON object.`);
-    const problems = argumentProblems(spec.parameters, call.arguments);
-    if (problems !== undefined) throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} do not match its schema: ${problems}.`);
-    const outcome: ToolOutcome = await host.call({ id: call.id, name: spec.name, arguments: call.arguments }, {
-      signal: stop, seed: call.seed, onLog: (_stream, text) => print(text),
-      onProgress: () => {
-        clearTimeout(timer);
-        timer = setTimeout(() => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)), seconds * 1000);
-      },
-    });
-    const result = outcome.full === undefined ? outcome.response : new TextDecoder().decode(outcome.full);
-    return { status: 'ok', result, ...(outcome.changes === undefined ? {} : { changes: outcome.changes }) };
-  } catch (thrown) {
-    if (signal.aborted) throw thrown;
-    const late: unknown = limit.signal.aborted ? limit.signal.reason : thrown;
-    // What cannot be opened is told to the caller, what the tool did is its result.
-    if (StudioError.is(late)) throw late;
-    const error = ClassedError.from(late, 'tool_error');
-    return { status: 'error', error: error.toTrace(), ...(error.changes === undefined ? {} : { changes: error.changes }) };
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Makes the calls again that came since the snapshot. Gives what did not go as recorded. */
@@ -157,8 +121,7 @@ async function bringBack(session: WorldSession, call: RecordedCall, signal: Abor
     }
     const spec = session.specs.find(({ name }) => name === earlier.name);
     if (spec === undefined) continue;
-    const seconds = spec.timeoutSeconds ?? call.submission.agent.limits.tool_seconds;
-    await made(session, spec, { id: `again-${earlier.seq}`, name: earlier.name, arguments: earlier.arguments, seed: earlier.seed }, seconds, () => undefined, signal);
+    await callOnce(session, spec, { id: `again-${earlier.seq}`, arguments: earlier.arguments, seed: earlier.seed }, call.submission.agent.limits.tool_seconds, () => undefined, signal);
   }
   if (lost.length > 0) notes.push(`Not made again before it, for they cannot be undone: ${lost.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`);
   return notes;
@@ -215,29 +178,7 @@ function rootOf(absolute: string, file: string): string | undefined {
   return absolute.endsWith(end) ? absolute.slice(0, -end.length) : undefined;
 }
 
-type MakeEnvironment = (cwd: string, onLog?: (text: string) => void) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
-
-/** A folder and threads of its own, gone afterwards, whatever happens. */
-async function within<T>(api: Api, run: (environment: MakeEnvironment, work: string) => Promise<T>): Promise<T> {
-  const work = await mkdtemp(path.join(os.tmpdir(), 'rollout-call-'));
-  const reaper = new Reaper();
-  reaper.addFolder(work);
-  const pools = createToolPools({ directory: path.join(work, 'bundles'), env: allowedEnvironment(process.env), processGroups: reaper });
-  const own = new Map<string, Uint8Array>();
-  try {
-    return await run((cwd, onLog) => ({
-      cwd, pools, own,
-      readBlob: async (sha, signal) => own.get(sha) ?? api.getBlob(sha, signal),
-      ...(onLog === undefined ? {} : { onLog: (_stream: string, text: string) => onLog(text) }),
-    }), work);
-  } finally {
-    await pools.close();
-    await reaper.close(CLOSE_MS);
-    await rm(work, { recursive: true, force: true });
-  }
-}
-
-function sameOutcome(call: RecordedCall, outcome: Outcome): boolean {
+function sameOutcome(call: RecordedCall, outcome: CallOutcome): boolean {
   if (call.error !== undefined || outcome.error !== undefined) return call.error?.class === outcome.error?.class && call.error?.message === outcome.error?.message;
   return call.result !== undefined && outcome.result !== undefined && isSameJson(call.result, outcome.result);
 }

@@ -1,5 +1,5 @@
 /** What a rollout is told to do, and what it is given to do it with. */
-import type { ForkEdit, Submission } from '../config/submission.ts';
+import type { ForkEdit, Submission, SubmittedAgent, SubmittedModel } from '../config/submission.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -47,11 +47,14 @@ export interface HoldPermits {
 }
 
 export interface RolloutPorts {
+  /** Of the agent that the submission names. */
   readonly model: ModelClient;
+  /** Of a member of its team. Absent: `model` for all. */
+  modelOf?(model: SubmittedModel): ModelClient;
   /** The simulated user's, when the submission's world has one. */
   readonly user?: ModelClient;
-  /** The agent's own tools. Throws ClassedError. */
-  openTools(signal: AbortSignal): Promise<ToolHost>;
+  /** An agent's own tools. Throws ClassedError. */
+  openTools(signal: AbortSignal, agent: SubmittedAgent): Promise<ToolHost>;
   readonly world?: World;
   readonly scorer: Scorer;
   readonly recorder: Recorder;

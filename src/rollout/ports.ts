@@ -28,11 +28,17 @@ export interface ToolSpec {
   readonly sessionBound: boolean;
   /** Overrides `limits.tool_seconds`. */
   readonly timeoutSeconds?: number;
+  /** The same call twice does what it does once. */
+  readonly idempotent?: boolean;
+  /** A failed call is made again so often; `waitMs` before the first time, doubled before each further one. */
+  readonly retry?: { readonly times: number; readonly waitMs: number };
+  /** What it answers, where it tells; the model is not told. */
+  readonly output?: JsonSchema;
   /** The call is a question to a person: the rollout is held until somebody answers, and no host is called. */
   readonly asksPerson?: boolean;
   /** Where the function is written, for stacks and links. */
   readonly place?: Place;
-  readonly from: { readonly kind: 'module' | 'mcp' | 'builtin' | 'world'; readonly name: string };
+  readonly from: { readonly kind: 'module' | 'mcp' | 'builtin' | 'world' | 'agent'; readonly name: string };
 }
 
 export interface Sampling {

@@ -1,5 +1,6 @@
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
+import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts';
 import { verbArgs, type Breakpoint } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
@@ -9,10 +10,10 @@ import type { Done } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
 import type { Draft } from './log/log.ts';
-import type { Agent } from './loop/agent.ts';
-import { makeAgent, openingOf, rolloutSeed } from './loop/crew.ts';
+import { Crew, rolloutSeed } from './loop/crew.ts';
 import { Limits } from './loop/limits.ts';
-import { ToolSet } from './tools/toolSet.ts';
+import { Team } from './team/team.ts';
+import type { FoundTool } from './tools/toolSet.ts';
 import type { ToolHost } from './ports.ts';
 import { begin, type Running } from './running.ts';
 import { scoreOf } from './scoring.ts';
@@ -38,10 +39,10 @@ export interface RolloutOrder {
 
 /** What a rollout opened and must close again. */
 interface Opened {
-  tools?: ToolHost;
+  readonly tools: ToolHost[];
   world?: WorldPlace;
   worldEnd?: EventData['world.close'];
-  agent?: Agent;
+  team?: Team;
 }
 
 /**
@@ -53,7 +54,7 @@ export class Rollout {
   readonly #ports: RolloutPorts;
   /** Cancel and loss of the lease: ends everything at once. */
   readonly #life = new Stop();
-  readonly #opened: Opened = {};
+  readonly #opened: Opened = { tools: [] };
   #beginning: Promise<Running> | undefined;
   #running: Running | undefined;
   #breakpoints: readonly Breakpoint[];
@@ -179,52 +180,53 @@ export class Rollout {
       if (running.refusal !== undefined) throw running.refusal;
       // How long tools and world take to start is not the agent's time.
       running.watch.waiting(true);
-      const agent = await this.#setUp(running).finally(() => running.watch.waiting(false));
+      const team = await this.#setUp(running).finally(() => running.watch.waiting(false));
       ready = true;
-      const answer = await agent.run(await openingOf(this.#crewParts(running)));
-      return { status: 'done', answer, scorable: true };
+      return { status: 'done', answer: await team.run(), scorable: true };
     } catch (thrown) {
-      return endingOf(thrown, this.#opened.agent?.answerSoFar ?? null, ready);
+      return endingOf(thrown, this.#opened.team?.answerSoFar ?? null, ready);
     }
   }
 
-  async #setUp(running: Running): Promise<Agent> {
+  async #setUp(running: Running): Promise<Team> {
     const job = this.#job;
     const ports = this.#ports;
     const { stop, log, history, act, time, sha256, watch } = running;
-    const own = await stop.race(this.#openTools(stop));
-    const toolSeconds = job.submission.agent.limits.tool_seconds;
+    const { submission } = job;
+    const workers = agentsOf(submission).filter(({ team }) => team?.itself !== false);
+    const hosts = new Map(await stop.race(Promise.all(workers.map(async (agent) => [agent, await this.#openTools(agent, stop)] as const))));
+    const toolSeconds = submission.agent.limits.tool_seconds;
     const world = ports.world === undefined ? undefined : await WorldPlace.open(act, {
-      world: ports.world, task: job.task, batchSeed: job.submission.seed, history, log, recorder: ports.recorder, stop, life: this.#life, time, sha256, toolSeconds,
+      world: ports.world, task: job.task, batchSeed: submission.seed, history, log, recorder: ports.recorder, stop, life: this.#life, time, sha256, toolSeconds,
+      isAgent: (path) => agentAt(submission, path) !== undefined,
     });
     if (world !== undefined) this.#opened.world = world;
-    const tools = new ToolSet(own, world, job.submission.agent.answer, sha256);
-    this.#checkSessions(running, tools);
-    const limits = (this.#limits = new Limits(job.submission.agent.limits, watch, time));
+    running.onDiverged = () => world?.forget();
+    const limits = (this.#limits = new Limits(submission.agent.limits, watch, time));
+    const crew = new Crew({ ...running, job, ports, life: this.#life, limits, hosts, world });
+    this.#checkSessions(running, crew);
     limits.start((error) => stop.stop(error));
-    return (this.#opened.agent = makeAgent({ ...this.#crewParts(running), limits, tools }));
+    return (this.#opened.team = new Team(crew));
   }
 
-  async #openTools(stop: Stop): Promise<ToolHost> {
-    const host = await this.#ports.openTools(stop.signal);
+  async #openTools(agent: SubmittedAgent, stop: Stop): Promise<ToolHost> {
+    const host = await this.#ports.openTools(stop.signal, agent);
     // Opened after all, but nobody waits any more.
     if (this.#ended) await host.close();
-    else this.#opened.tools = host;
+    else this.#opened.tools.push(host);
     return host;
   }
 
-  #crewParts(running: Running): Omit<Parameters<typeof makeAgent>[0], 'limits' | 'tools'> {
-    return { job: this.#job, ports: this.#ports, life: this.#life, ...running };
-  }
-
   /** What lived in sessions that are gone: a resumed rollout cannot go on without it, a fork does and says so. */
-  #checkSessions({ history, log, ownFrom }: Running, tools: ToolSet): void {
-    const own = lostSessions(history, tools, ownFrom);
+  #checkSessions({ history, log, ownFrom }: Running, crew: Crew): void {
+    const { submission } = this.#job;
+    const find = (agent: string, name: string): FoundTool | undefined => crew.toolsOf(agentAt(submission, agent) ?? submission.agent).find(name);
+    const own = lostSessions(history, find, ownFrom);
     if (own.length > 0) {
       throw new ClassedError('infrastructure', `Its worker was lost, and with it the sessions of ${own.join(', ')}, which cannot be brought back. A new try begins from the start.`);
     }
     if (this.#job.how !== 'fresh') return;
-    const shared = lostSessions(history, tools, 1);
+    const shared = lostSessions(history, find, 1);
     if (shared.length === 0) return;
     const text = `The fork begins with fresh sessions of ${shared.join(', ')}: what the recorded calls did in them is not there.`;
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
@@ -232,11 +234,11 @@ export class Rollout {
 
   async #finish(running: Running, reached: Ending): Promise<void> {
     const { log, stop, time, history } = running;
-    const { world, agent } = this.#opened;
+    const { world, team } = this.#opened;
     this.#limits?.end();
     running.gates.end();
     if (log.closed) return;
-    if (world !== undefined) await settledWithin(world.queue.idle(), IDLE_MS, time);
+    if (world !== undefined) await settledWithin(world.idle(), IDLE_MS, time);
     // A world that could not be brought back is found out beside the agent.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     const ending = failed ? endingOf(stop.reason, null, false) : reached;
@@ -248,7 +250,7 @@ export class Rollout {
       if (score === null) {
         score = await scoreOf(ending, {
           scorer: this.#ports.scorer, task: this.#job.task, rolloutSeed: rolloutSeed(this.#job),
-          messages: agent?.messages ?? [], world: world?.session, life: this.#life,
+          messages: team?.messages ?? [], world: world?.session, life: this.#life,
         });
         log.append([{ kind: 'score', data: score }]);
       }
@@ -280,7 +282,7 @@ export class Rollout {
     const { tools, world, worldEnd } = this.#opened;
     const closings: Promise<unknown>[] = [];
     if (world !== undefined && worldEnd === undefined) closings.push(world.close());
-    if (tools !== undefined) closings.push(tools.close());
+    for (const host of tools) closings.push(host.close());
     const ms = this.#life.reason === undefined ? CLOSE_MS : CLOSE_AT_ONCE_MS;
     if (closings.length > 0) await settledWithin(Promise.allSettled(closings), ms, this.#ports.time ?? systemTime);
   }

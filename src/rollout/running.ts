@@ -1,6 +1,6 @@
 import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
-import { codeSha, configSha, type Submission } from '../config/submission.ts';
+import { agentAt, codeSha, configSha, type Submission } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { faultOf } from './faults.ts';
 import { Repeats } from '../trace/repeats.ts';
@@ -44,6 +44,8 @@ export interface Running {
   readonly refusal: ClassedError | undefined;
   /** Whether somebody changed it while it ran. */
   touched: boolean;
+  /** Called when an agent of a fork asks for what its record cannot answer. */
+  onDiverged: () => void;
 }
 
 /** Reads the record, takes over, and writes what a holder writes first. Rejects when the record cannot be read. */
@@ -75,7 +77,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   // What held was a pause of the batch, and that is over: nobody would release it.
   const over = hold?.ofBatch === true && !job.paused;
   const again = hold !== undefined && !over && (job.held || hold.carried) ? hold : undefined;
-  const running: { touched: boolean } = { touched: history.touched };
+  const running: Pick<Running, 'touched' | 'onDiverged'> = { touched: history.touched, onDiverged: () => undefined };
   const gates = new Gates({
     log, holds, permits: ports.holdPermits, again,
     head: new HeadEdits(log, history.edits, (agent) => history.inbox(agent)),
@@ -87,14 +89,22 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   });
   if (job.held && again === undefined && !over) gates.setPaused(true);
   const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
-  const act = new Act({ log, recorder: ports.recorder, prefix, edits: history.edits, gates, stop, diverged: tellOnce(log) });
+  const tell = tellOnce(log);
+  const act = new Act({
+    log, recorder: ports.recorder, prefix, edits: history.edits, gates, stop,
+    diverged: (request, lost) => {
+      tell(request);
+      if (lost) running.onDiverged();
+    },
+  });
   return Object.assign(running, { log, history, holds, gates, act, watch, totals, fingerprint, stop, sha256, time, ownFrom, refusal });
 }
 
 /** The model of an agent of a submission, by instance path. */
-function modelOf(submission: Submission, agent: string | undefined): Submission['agent']['model'] {
+export function modelOf(submission: Submission, agent: string | undefined): Submission['agent']['model'] {
   const user = submission.world?.user;
-  return user !== undefined && agent === userPath(submission.agent.name) ? user.model : submission.agent.model;
+  if (user !== undefined && agent === userPath(submission.agent.name)) return user.model;
+  return (agentAt(submission, agent ?? '') ?? submission.agent).model;
 }
 
 /**

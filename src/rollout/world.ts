@@ -6,7 +6,8 @@ import type { TaskRecord } from '../trace/task.ts';
 import type { Act, Acted } from './act/act.ts';
 import { worldKey, type History } from './act/history.ts';
 import { isLost, type RecordedAction } from './act/recorded.ts';
-import { Serial } from './act/serial.ts';
+import { Serial, type Queue } from './act/serial.ts';
+import { WorldOrder } from './worldOrder.ts';
 import { faultOf } from './faults.ts';
 import type { Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
@@ -34,6 +35,8 @@ export interface WorldParts {
   readonly time: Time;
   readonly sha256: Sha256;
   readonly toolSeconds: number;
+  /** Whether an instance path is one of the submission's agents. */
+  readonly isAgent: (path: string) => boolean;
 }
 
 /** A call of the world that is over. */
@@ -47,7 +50,10 @@ export interface WorldCall {
 export class WorldPlace {
   readonly session: WorldSession;
   /** Calls of one session happen one after the other, in call order. */
-  readonly queue = new Serial();
+  readonly queue: Queue;
+  readonly #serial = new Serial();
+  /** Where several agents called it: their recorded calls in the order in which they were made. */
+  readonly #order: WorldOrder | undefined;
   readonly #parts: WorldParts;
   readonly #span: number;
   readonly #openedAt: number;
@@ -68,6 +74,24 @@ export class WorldPlace {
     this.#covered = parts.history.snapshot?.seq ?? 0;
     this.#snapshotsLeft = parts.history.snapshots;
     this.#canSnapshot = session.snapshot !== undefined;
+    const order = WorldOrder.of(parts.history, new Set(session.specs.map(({ name }) => name)), parts.isAgent);
+    this.#order = order;
+    this.queue = order === undefined ? this.#serial : {
+      run: async (task, recorded) => {
+        await order.turn(recorded);
+        return this.#serial.run(task).finally(() => order.passed(recorded));
+      },
+    };
+  }
+
+  /** Resolves when all calls so far are over. */
+  idle(): Promise<void> {
+    return this.#serial.idle();
+  }
+
+  /** An agent has ended, or (absent) all asks otherwise than recorded: nothing waits for recorded calls of theirs any more. */
+  forget(agent?: string): void {
+    this.#order?.forget(agent);
   }
 
   /** Opens the world as an outside effect, from its newest snapshot if there is one. Throws ClassedError. */

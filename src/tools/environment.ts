@@ -1,3 +1,4 @@
+import type { ProcessLimits } from '../config/schema/processLimits.ts';
 import type { ModulePools } from './modules/pools.ts';
 import type { McpConnections } from './mcp/connections.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
@@ -10,6 +11,8 @@ export interface ToolEnvironment {
   readBlob(sha: string, signal?: AbortSignal): Promise<Uint8Array>;
   /** What the worker's rollouts share. */
   readonly pools: ToolPools;
+  /** Bounds of each process that the tools of an entry start. */
+  readonly limits?: ProcessLimits | undefined;
   /** What is printed outside of any call: while a module loads, a world opens or is judged. Absent: told at the next call. */
   onLog?(stream: 'out' | 'err', text: string): void;
 }

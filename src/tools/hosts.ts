@@ -29,12 +29,12 @@ export async function openTools(entries: readonly SubmittedTools[], environment:
 function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<ToolHost> {
   switch (entry.kind) {
     case 'module':
-      return openModule(entry.module, environment);
+      return openModule(entry.module, environment, entry.secrets);
     case 'mcp':
       // Half of a worker's code, and most batches need none of it.
       return import('./mcp/mcpHost.ts').then(({ openMcp }) => openMcp(entry, environment));
     case 'builtin':
-      return Promise.resolve(openBuiltin(entry.name, environment));
+      return Promise.resolve(openBuiltin(entry.name, entry.limits === undefined ? environment : { ...environment, limits: entry.limits }, entry.settings));
   }
 }
 
@@ -62,6 +62,8 @@ function origin(spec: ToolSpec): string {
       return `the built-in ${spec.from.name}`;
     case 'world':
       return `the world ${spec.from.name}`;
+    case 'agent':
+      return `the agent ${spec.from.name}`;
   }
 }
 

@@ -41,6 +41,8 @@ export interface ToolContext<State = unknown> {
   readonly cwd: string;
   /** The environment variables a tool may see. */
   readonly env: Readonly<Record<string, string>>;
+  /** What the agent file gives this module under `secrets`, by name. Their values are taken out of everything that is recorded. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** What `open` of the world gave as its `state`; undefined outside a world. */
   readonly state: State;
   /** A line for the trajectory's log. Whatever is printed goes there too. */
@@ -49,29 +51,50 @@ export interface ToolContext<State = unknown> {
   progress(text?: string): void;
 }
 
-export interface ToolOptions<Input extends z.ZodObject, State> {
+/** How often, and after how long, a call that failed is made again. */
+export interface ToolRetry {
+  /** Calls after the first one, at most: 1 to 10. */
+  readonly times: number;
+  /** Seconds before the first of them, doubled before each further one, at most 60. Default: 1. */
+  readonly wait_seconds?: number;
+}
+
+/** What a tool with this `output` may return: what the schema takes, also inside of a `reply`; anything where there is none. */
+export type ToolResult<Output extends z.ZodType> = z.input<Output> | Reply<z.input<Output>>;
+
+export interface ToolOptions<Input extends z.ZodObject, State, Output extends z.ZodType = z.ZodType> {
   /** Told to the model. */
   readonly description: string;
   /** A zod object. Arguments are checked against it and completed with its defaults before `run`. */
   readonly input: Input;
   /** Default: `restorable` for the tools of a world, else `irreversible`. */
   readonly effect?: ToolEffect;
-  /** Overrides the agent's `limits.tool_seconds`. */
+  /** Making the same call twice does what making it once does, e.g. setting a value or deleting by id. `pure` tools are. Default: false. */
+  readonly idempotent?: boolean;
+  /**
+   * A call that throws, or does not end in time, is made again, with the same arguments and the same seed; the model
+   * is told only of the last one. For tools with `effect: 'pure'` or `idempotent: true` alone: any other might do something twice.
+   * All of them are in the trajectory. A rollout that is resumed or forked takes the recorded result and makes none again.
+   */
+  readonly retry?: ToolRetry;
+  /** A zod schema of what `run` returns. It types `run`, and what does not match it is an error of the tool, not a result. */
+  readonly output?: Output;
+  /** Of each call, also of one that is made again. A sign of life (`progress`) starts it anew. Overrides the agent's `limits.tool_seconds`. */
   readonly timeout_seconds?: number;
   /** This tool keeps state in its module's variables: its rollout gets a thread of its own. Default: false. */
   readonly session?: boolean;
   /** Gives what JSON can carry, or a `reply`. What it throws is told to the model as the tool's error. */
-  run(args: z.output<Input>, context: ToolContext<State>): unknown;
+  run(args: z.output<Input>, context: ToolContext<State>): ToolResult<Output> | Promise<ToolResult<Output>>;
 }
 
-export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject, State = unknown> extends ToolOptions<Input, State> {
+export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject, State = unknown, Output extends z.ZodType = z.ZodType> extends ToolOptions<Input, State, Output> {
   /** The stack at its definition, by which it is found in the source. */
   readonly defined: string;
 }
 
 /** Defines a tool. Export the result; the exported name is the tool's name. */
-export function tool<Input extends z.ZodObject, State = unknown>(options: ToolOptions<Input, State>): ToolDefinition<Input, State> {
-  return { ...options, defined: new Error('defined').stack ?? '', [TOOL]: true } as ToolDefinition<Input, State>;
+export function tool<Input extends z.ZodObject, State = unknown, Output extends z.ZodType = z.ZodType>(options: ToolOptions<Input, State, Output>): ToolDefinition<Input, State, Output> {
+  return { ...options, defined: new Error('defined').stack ?? '', [TOOL]: true } as ToolDefinition<Input, State, Output>;
 }
 
 /** An image or another file that goes to the model with a tool's response. */
@@ -82,14 +105,14 @@ export interface ReplyFile {
   readonly content: Uint8Array | string;
 }
 
-export interface Reply {
-  readonly response: unknown;
+export interface Reply<Response = unknown> {
+  readonly response: Response;
   readonly files: readonly ReplyFile[];
 }
 
 /** A tool's result with images or other files beside the response. */
-export function reply(response: unknown, files: readonly ReplyFile[]): Reply {
-  return { response, files, [REPLY]: true } as Reply;
+export function reply<Response>(response: Response, files: readonly ReplyFile[]): Reply<Response> {
+  return { response, files, [REPLY]: true } as Reply<Response>;
 }
 
 // ---- worlds ---------------------------------------------------------------------------------------------------

@@ -304,7 +304,8 @@ export class TrajectoryModel {
         return;
       case 'agent':
         this.#steps.join(span.agent, step.index);
-        if (agent !== undefined) agent.span ??= span;
+        // One that was lost with its worker began anew.
+        if (agent !== undefined && (agent.span === undefined || agent.span.end !== undefined)) agent.span = span;
         return;
       case 'world':
     }

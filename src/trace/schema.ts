@@ -32,6 +32,9 @@ export const blobRef = z.object({
 });
 export type BlobRef = z.infer<typeof blobRef>;
 
+/** Tries before the last one: when each failed, how long was waited then, and the class of its failure. */
+const retries = z.array(z.object({ at: int, ms, class: z.string() }));
+
 // ---- messages -------------------------------------------------------------------------------------------------
 
 /** Parts are those of OpenTelemetry's GenAI conventions. */
@@ -156,7 +159,7 @@ const eventData = {
   'model.end': () => z.object({
     status: callStatus, m: int.min(1).optional(), finish_reason: z.string().optional(), usage: usage.optional(), ms: ms.optional(),
     queue_ms: ms.optional(), first_ms: ms.optional(),
-    retries: z.array(z.object({ at: int, ms, class: z.string() })).optional(),
+    retries: retries.optional(),
     weights: z.string().optional(), tokens: blobRef.optional(),
     trainable: z.boolean(), why_not: z.string().optional(), source, error: traceError.optional(),
   }),
@@ -166,6 +169,8 @@ const eventData = {
     /** Present only where it says more than the tool message `m` does: its response is the result otherwise. */
     result: json.optional(),
     m: int.min(1).optional(), ms: ms.optional(), source, injected: z.string().optional(),
+    /** Calls that failed before the one whose end this is; `ms` is of all of them. */
+    retries: retries.optional(),
     /** Bytes of output beyond the cap, kept as a blob named in the result. */
     cut: int.min(0).optional(),
     error: traceError.optional(),

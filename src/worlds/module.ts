@@ -7,6 +7,7 @@ import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { abortedError } from '../tools/aborted.ts';
+import { Children } from '../tools/modules/children.ts';
 import { classed } from '../tools/modules/errors.ts';
 import { LateLog } from '../tools/modules/lateLog.ts';
 import { outcomeOf } from '../tools/modules/moduleHost.ts';
@@ -65,14 +66,16 @@ class ModuleSession implements WorldSession {
   readonly #thread: WorkerThread;
   readonly #cwd: string;
   readonly #late: LateLog;
+  readonly #children: Children;
   /** The last operation: a world does one thing at a time, or its changes would be told of the wrong call. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(pool: ModulePool, thread: WorkerThread, late: LateLog, cwd: string, specs: readonly ToolSpec[], can: Capabilities) {
+  private constructor(pool: ModulePool, thread: WorkerThread, late: LateLog, children: Children, cwd: string, specs: readonly ToolSpec[], can: Capabilities) {
     this.#pool = pool;
     this.#thread = thread;
     this.#late = late;
+    this.#children = children;
     this.#cwd = cwd;
     this.specs = specs;
     if (can.verify) this.verify = (input, signal) => this.#verify(input, signal);
@@ -85,12 +88,14 @@ class ModuleSession implements WorldSession {
   ): Promise<ModuleSession> {
     const late = new LateLog(environment.onLog?.bind(environment));
     const thread = await pool.take(false, signal).catch((error: unknown) => { throw error instanceof Aborted ? abortedError(signal) : error; });
+    const children = new Children(environment.pools.processGroups);
     try {
-      const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, late.quiet(signal));
+      const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, { ...late.quiet(signal), onChild: children.tell });
       const told = opened.parse(JSON.parse(answer.text));
-      return new ModuleSession(pool, thread, late, environment.cwd, toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'), told);
+      return new ModuleSession(pool, thread, late, children, environment.cwd, toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'), told);
     } catch (error) {
       await pool.give(thread, false);
+      children.close();
       throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
     }
   }
@@ -112,6 +117,7 @@ class ModuleSession implements WorldSession {
     const clean = await this.#run({ kind: 'close' }, this.#late.quiet(AbortSignal.timeout(CLOSE_MS))).then(() => true, () => false);
     this.#late.close();
     await this.#pool.give(this.#thread, clean);
+    this.#children.close();
   }
 
   async #verify(input: { readonly answer: Json; readonly expected: Json | undefined }, signal: AbortSignal): Promise<Verdict> {
@@ -137,7 +143,7 @@ class ModuleSession implements WorldSession {
   #run(op: Operation, sinks: Sinks): Promise<Answer> {
     const before = this.#last;
     const result = abortable(before, sinks.signal).then(
-      () => this.#thread.run(op, sinks),
+      () => this.#thread.run(op, { ...sinks, onChild: this.#children.tell }),
       () => { throw new Aborted(); },
     );
     this.#last = Promise.allSettled([before, result]);

@@ -54,6 +54,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const { workbench } = story.code;
     const made = async (command: string, name: string, file: string): Promise<void> => {
       await workbench.command(`Rollout: ${command}…`);
+      if (command === 'New Tool') await workbench.pick('TypeScript');
       await workbench.answer(name);
       if (command === 'New Batch') await workbench.pick(/mine\.agent\.yaml/);
       await workbench.tab(path.basename(file)).waitFor();
@@ -73,6 +74,17 @@ describe('in the editor', { timeout: 600_000 }, () => {
     } finally {
       await bench.close();
     }
+    await workbench.command('View: Close All Editors');
+  });
+
+  story.step('a team is drawn beside its file, and its boxes lead to their lines', async () => {
+    const { workbench, page } = story.code;
+    await workbench.openFile('agents/office.agent.yaml');
+    await workbench.command('Rollout: Show Team');
+    const box = workbench.webview().getByRole('link', { name: /^desk, / });
+    await box.waitFor({ timeout: PATIENCE_MS });
+    await box.click();
+    await page.getByText(/^Ln 9, Col 1/).first().waitFor({ timeout: PATIENCE_MS });
     await workbench.command('View: Close All Editors');
   });
 

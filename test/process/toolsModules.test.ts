@@ -105,6 +105,43 @@ describe('a module of tools', () => {
   });
 });
 
+describe('what a tool says of itself', () => {
+  it('types what it returns: checked, completed, and told', async () => {
+    const host = await openSource(`import { reply, tool } from 'rollout-studio';
+import { z } from 'zod';
+const output = z.object({ sum: z.number(), unit: z.string().default('m') });
+export const good = tool({ description: 'Adds.', input: z.object({}), effect: 'pure', output, run: () => ({ sum: 3 }) });
+export const beside = tool({ description: 'Adds.', input: z.object({}), output, run: () => reply({ sum: 4 }, []) });
+export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as number }) });
+`);
+    assert.deepEqual(host.specs[0]?.output, {
+      type: 'object', properties: { sum: { type: 'number' }, unit: { type: 'string', default: 'm' } }, required: ['sum', 'unit'], additionalProperties: false,
+    });
+    assert.deepEqual((await callTool(host, 'good')).response, { sum: 3, unit: 'm' });
+    assert.deepEqual((await callTool(host, 'beside')).response, { sum: 4, unit: 'm' });
+    await assert.rejects(callTool(host, 'bad'), (error) => {
+      assert.ok(error instanceof ClassedError);
+      assert.equal(error.class, 'tool_error');
+      assert.match(error.message, /^It returned what does not match its `output`: sum: .*string/);
+      assert.deepEqual(error.place, { file: 'tools.ts', line: 6, column: 20 });
+      return true;
+    });
+    await host.close();
+  });
+
+  it('may be called again where that does nothing twice', async () => {
+    const host = await openSource(`import { tool } from 'rollout-studio';
+import { z } from 'zod';
+export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () => 1 });
+export const sets = tool({ description: 'Sets.', input: z.object({}), idempotent: true, retry: { times: 2, wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
+`);
+    assert.deepEqual(host.specs.map(({ retry, idempotent, timeoutSeconds }) => ({ retry, idempotent, timeoutSeconds })), [
+      { retry: { times: 3, waitMs: 1000 }, idempotent: undefined, timeoutSeconds: undefined }, { retry: { times: 2, waitMs: 500 }, idempotent: true, timeoutSeconds: 5 },
+    ]);
+    await host.close();
+  });
+});
+
 describe('a module that cannot be used is a config error', () => {
   const refused = (source: string, pattern: RegExp) => assert.rejects(openSource(source), (error) => {
     assert.ok(StudioError.is(error, 'config'), String(error));
@@ -114,9 +151,17 @@ describe('a module that cannot be used is a config error', () => {
 
   it('throws while it loads', () => refused('export const x = 1;\nthrow new Error("not today");', /^tools\.ts:2:7: the module could not be loaded: not today$/));
   it('exits while it loads', () => refused('process.exit(1);', /^tools\.ts:1:9: the module could not be loaded: called process\.exit\(1\)$/));
+  it('would do something twice', () => refused(
+    `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
+    /^tools\.ts:4:20: the tool "pay": it has `retry`, but a call made again might do something twice\. .*add `idempotent: true`; .*else remove `retry`$/,
+  ));
+  it('asks for retries without end', () => refused(
+    `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const read = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 99 }, run: () => 1 });`,
+    /^tools\.ts:3:21: the tool "read": `retry\.times` must be a whole number from 1 to 10$/,
+  ));
   it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: exports no tool/));
   it('has a tool without schema', () => refused(
-    'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: () => 1 });', /^tools\.ts: the tool "t": its `input` must be a zod object/));
+    'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: () => 1 });', /^tools\.ts:2:18: the tool "t": its `input` must be a zod object/));
   it('has a tool by default', () => refused(
     'import { tool } from "rollout-studio"; import { z } from "zod";\nexport default tool({ description: "", input: z.object({}), run: () => 1 });', /"default" cannot have this name/));
   it('has a tool whose schema is no object', () => refused(

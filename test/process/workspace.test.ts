@@ -55,14 +55,14 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
   it('is not written over', async () => {
     const again = await bench.run(['init', 'desk']);
     assert.equal(again.code, 2);
-    assert.match(again.stderr, /has files of the sample already: .*Nothing was written/);
+    assert.match(again.stderr, /has files of that name already: .*Nothing was written/);
     // One file is enough, and then nothing at all is written.
     const other = bench.path('other');
     mkdirSync(other);
     writeFileSync(path.join(other, 'README.md'), 'mine');
     const one = await bench.run(['init'], { cwd: other });
     assert.equal(one.code, 2);
-    assert.match(one.stderr, /has a file of the sample already: README\.md/);
+    assert.match(one.stderr, /has a file of that name already: README\.md/);
     assert.deepEqual(readdirSync(other), ['README.md']);
     assert.equal(readFileSync(path.join(other, 'README.md'), 'utf8'), 'mine');
     // What is no file of the sample does not stand in its way.

@@ -61,6 +61,7 @@ export interface ToolScript {
   parameters?: JsonObject;
   timeoutSeconds?: number;
   asksPerson?: boolean;
+  retry?: ToolSpec['retry'];
   run?(args: JsonObject, context: ToolCallContext): ToolOutcome | Json | Promise<ToolOutcome | Json>;
 }
 
@@ -81,6 +82,7 @@ export class ScriptedTools implements ToolHost {
       name, description: `does ${name}`, parameters: tool.parameters ?? { type: 'object' }, effect: tool.effect ?? 'pure',
       sessionBound: tool.sessionBound ?? false, from: { kind: from, name: 'kit' },
       ...(tool.timeoutSeconds === undefined ? {} : { timeoutSeconds: tool.timeoutSeconds }),
+      ...(tool.retry === undefined ? {} : { retry: tool.retry }),
       ...(tool.asksPerson === undefined ? {} : { asksPerson: tool.asksPerson }),
     }));
   }

@@ -55,7 +55,7 @@ export class OpenSample {
     const parsed = definition.input.safeParse(args);
     if (!parsed.success) return { error: `The arguments of ${name} are wrong: ${parsed.error.message}` };
     const nothing = (): void => undefined;
-    const context = { signal: new AbortController().signal, seed: 1, cwd: SAMPLE, env: {}, state: this.session.state, log: nothing, progress: nothing };
+    const context = { signal: new AbortController().signal, seed: 1, cwd: SAMPLE, env: {}, secrets: {}, state: this.session.state, log: nothing, progress: nothing };
     try {
       return { ok: JSON.parse(JSON.stringify(await definition.run(parsed.data, context))) as Json };
     } catch (error) {

@@ -41,9 +41,9 @@ export class Stream {
   }
 
   /** Gives its ordinal. */
-  message(role: Role, content: string | Part[], origin: EventData['message']['origin'] = 'given', envelope: Envelope = {}): number {
+  message(role: Role, content: string | Part[], origin: EventData['message']['origin'] = 'given', envelope: Envelope = {}, mail: Pick<EventData['message'], 'from' | 'to' | 'topic' | 'priority'> = {}): number {
     this.#m += 1;
-    this.add('message', { m: this.#m, role, parts: typeof content === 'string' ? [{ type: 'text', content }] : content, origin }, envelope);
+    this.add('message', { m: this.#m, role, parts: typeof content === 'string' ? [{ type: 'text', content }] : content, origin, ...mail }, envelope);
     return this.#m;
   }
 

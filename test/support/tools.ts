@@ -75,6 +75,13 @@ export function callContext(signal: AbortSignal = new AbortController().signal):
   return record;
 }
 
+/** The answer of a tool that gives text. */
+export async function callText(host: ToolHost, name: string, args: JsonObject = {}, context?: ToolCallContext): Promise<string> {
+  const { response } = await callTool(host, name, args, context);
+  if (typeof response !== 'string') throw new Error(`${name} gave no text: ${JSON.stringify(response)}`);
+  return response;
+}
+
 let calls = 0;
 export function callTool(host: ToolHost, name: string, args: JsonObject = {}, context: ToolCallContext = callContext()): Promise<ToolOutcome> {
   calls += 1;

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { parseReference, resolveRollout } from '../../client/reference.ts';
-import { errorText, StudioError } from '../../common/errors.ts';
-import type { Json } from '../../common/json.ts';
+import { StudioError } from '../../common/errors.ts';
 import { durationText } from '../../trace/text/units.ts';
 import { changeText, errorText as traceErrorText, placeText, valueText } from '../../trace/text/values.ts';
 import { flag, oneWord, textOption, type Command } from '../command.ts';
-import type { Context } from '../context.ts';
+import { readJsonFile } from '../jsonFile.ts';
 
 export const call: Command = {
   name: 'call',
@@ -21,7 +18,8 @@ export const call: Command = {
   async run(context, given) {
     const reference = parseReference(oneWord(call, given));
     if (reference.kind === 'batch' || reference.point.seq === undefined) throw new StudioError('usage', 'A call is named by the event it starts at.', { mend: 'Give ROLLOUT@SEQ or BATCH/TASK/ATTEMPT@SEQ; rollout tools BATCH --calls TOOL lists them.' });
-    const args = readArguments(context, textOption(given, 'arguments'));
+    const file = textOption(given, 'arguments');
+    const args = file === undefined ? undefined : readJsonFile(context.cwd, file);
     const { api } = await context.connect();
     const [{ readCall }, { callForm, rerun }] = await Promise.all([import('../../rerun/recordedCall.ts'), import('../../rerun/rerun.ts')]);
     const recorded = await readCall(api, await resolveRollout(api, reference, context.signal), reference.point.seq, context.env, context.signal);
@@ -47,12 +45,3 @@ export const call: Command = {
     return 0;
   },
 };
-
-function readArguments(context: Context, file: string | undefined): Json | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return JSON.parse(readFileSync(path.resolve(context.cwd, file), 'utf8')) as Json;
-  } catch (error) {
-    throw new StudioError('config', `${file}: ${errorText(error)}.`, { mend: 'It holds the arguments as one JSON object.', cause: error });
-  }
-}

@@ -9,7 +9,7 @@ import { loadAgent } from '../../config/load.ts';
 import { textsOf } from '../../config/source/strings.ts';
 import { problemsError } from '../../config/source/problem.ts';
 import { buildAgent } from '../../config/submit.ts';
-import { submission as submissionSchema, submissionSha, type Submission, type SubmittedModel } from '../../config/submission.ts';
+import { submission as submissionSchema, submissionSha, type Submission, type SubmittedAgent, type SubmittedModel } from '../../config/submission.ts';
 import { revisionDifferences } from '../../config/revisions.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { TaskRecord } from '../../trace/task.ts';
@@ -95,11 +95,21 @@ async function withAgent(made: Made, file: string, { cwd, env }: ForkPlace): Pro
   return { ...made, submission: { ...submission, env: envOf(submission, made.submission.env, names) }, secrets: { ...made.secrets, ...secrets }, blobs: both(made.blobs, blobs) };
 }
 
-function withModel(made: Made, { model: name, endpoint }: ForkWith): Made {
+function withModel(made: Made, what: ForkWith): Made {
   const { agent, env } = made.submission;
-  const model: SubmittedModel = { ...agent.model, ...(name === undefined ? {} : { name }), ...(endpoint === undefined ? {} : { endpoints: [endpoint] }) };
-  const submission = submissionSchema.parse({ ...made.submission, agent: { ...agent, model } });
+  const submission = submissionSchema.parse({ ...made.submission, agent: agentWithModel(agent, what) });
   return { ...made, submission: { ...submission, env: envOf(submission, env) } };
+}
+
+/** Of a team all members, for they played with their models what is gone on with. */
+function agentWithModel(agent: SubmittedAgent, what: ForkWith): SubmittedAgent {
+  const { model: name, endpoint } = what;
+  const model: SubmittedModel = { ...agent.model, ...(name === undefined ? {} : { name }), ...(endpoint === undefined ? {} : { endpoints: [endpoint] }) };
+  const { team } = agent;
+  return {
+    ...agent, model,
+    ...(team === undefined ? {} : { team: { ...team, members: team.members.map((member) => ({ ...member, agent: agentWithModel(member.agent, what) })) } }),
+  };
 }
 
 /** The variables that are still used; shown are those that no part hides. */

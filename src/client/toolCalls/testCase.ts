@@ -81,7 +81,7 @@ function title({ name, arguments: given, error }: TestCaseInput): string {
 }
 
 function contextOf({ seed }: TestCaseInput): string {
-  return `signal: new AbortController().signal, seed: ${seed}, cwd: process.cwd(), env: {}, log() {}, progress() {}`;
+  return `signal: new AbortController().signal, seed: ${seed}, cwd: process.cwd(), env: {}, secrets: {}, log() {}, progress() {}`;
 }
 
 function check({ result, error }: TestCaseInput, call: string): string {

@@ -6,6 +6,7 @@ import type { ParsedFile, Path } from '../source/parse.ts';
 import { found } from '../source/validate.ts';
 import { checkModel } from './model.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
+import { readTeam, worksItself, type LoadedTeam } from './team.ts';
 
 export const MODULE_ENDINGS = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.jsx'] as const;
 
@@ -13,7 +14,9 @@ export interface LoadedAgent {
   readonly path: string;
   readonly parsed: ParsedFile;
   readonly file: AgentFile;
-  readonly prompt: PromptText;
+  /** Absent of a team whose members do all the work. */
+  readonly prompt: PromptText | undefined;
+  readonly team: LoadedTeam | undefined;
 }
 
 /** What could be read, also of a file with problems. */
@@ -21,28 +24,50 @@ export interface AgentParts {
   readonly parsed: ParsedFile;
   readonly value: Partial<AgentFile>;
   readonly prompt: PromptText | undefined;
+  /** Of a team: its members. */
+  readonly members: readonly AgentParts[];
   /** Absent when something is wrong with it. */
   readonly agent: LoadedAgent | undefined;
 }
 
-export async function readAgent(reading: Reading, path: string, by?: Mention): Promise<AgentParts | undefined> {
+/** `above`: of a team's member, the files that lead to it. */
+export async function readAgent(reading: Reading, path: string, by?: Mention, above: readonly string[] = []): Promise<AgentParts | undefined> {
   const parsed = await reading.parse(path, by);
   if (parsed === undefined) return undefined;
   const { value, complete } = reading.check(parsed, agentFile);
-  for (const key of ['team', 'program'] as const) {
-    if (!parsed.has([key])) continue;
-    reading.tell(parsed, [key], { code: 'not_yet', message: `\`${key}\` is not yet available`, mend: 'Remove it; an agent of prompt, model and tools works.' }, 'key');
+  if (parsed.has(['program'])) {
+    reading.tell(parsed, ['program'], { code: 'not_yet', message: '`program` is not yet available', mend: 'Remove it; an agent of prompt, model and tools works.' }, 'key');
   }
-  if (!parsed.has(['prompt']) && !parsed.has(['program'])) {
-    reading.tell(parsed, [], { code: 'missing', message: '`prompt` is missing', mend: 'Add `prompt: prompts/desk.md`, or the text itself.' });
-  }
+  const works = worksItself(value);
+  // Of a team that is wrong nobody knows who works in it.
+  if (works && !(parsed.has(['team']) && value.team === undefined)) checkWorker(reading, parsed, value);
   if (value.model !== undefined) checkModel(reading, parsed, ['model'], value.model);
   const prompt = value.prompt === undefined ? undefined : await reading.prompt(parsed, ['prompt'], value.prompt);
   if (value.tools !== undefined) await checkTools(reading, parsed, value.tools);
   if (value.answer !== undefined) checkAnswer(reading, parsed, value.answer);
   checkLimits(reading, parsed, value);
-  const agent = complete === undefined || prompt === undefined ? undefined : { path, parsed, file: withinItself(parsed, complete), prompt };
-  return { parsed, value, prompt, agent };
+  const { team } = value;
+  const line = [...above, path];
+  const teamParts = team === undefined ? undefined
+    : await readTeam(reading, parsed, { ...value, team }, line, (member, mention) => readAgent(reading, member, mention, line));
+  const whole = (!works || prompt !== undefined) && (team === undefined || teamParts?.team !== undefined);
+  const agent = complete === undefined || !whole ? undefined : { path, parsed, file: withinItself(parsed, complete), prompt, team: teamParts?.team };
+  return { parsed, value, prompt, members: teamParts?.members ?? [], agent };
+}
+
+/** What an agent that works itself cannot do without. */
+function checkWorker(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile>): void {
+  if (!parsed.has(['prompt']) && !parsed.has(['program'])) {
+    reading.tell(parsed, [], { code: 'missing', message: '`prompt` is missing', mend: value.team === undefined ? 'Add `prompt: prompts/desk.md`, or the text itself.' : 'Add the prompt of the leader: `prompt: prompts/desk.md`, or the text itself.', fixes: [{ do: 'insert', path: [], key: 'prompt', value: 'prompts/desk.md' }] });
+  }
+  if (!parsed.has(['model']) && !parsed.has(['program'])) {
+    reading.tell(parsed, [], { code: 'missing', message: '`model` is missing', mend: 'Add `model:` with its `endpoint` and `name`.', fixes: [{ do: 'insert', path: [], key: 'model', value: '{ endpoint: http://localhost:8000/v1, name: Qwen/Qwen3-32B }' }] });
+  }
+}
+
+/** An agent's file with those of all members below it. */
+export function withMembers(parts: AgentParts): AgentParts[] {
+  return [parts, ...parts.members.flatMap(withMembers)];
 }
 
 async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly ToolEntry[]): Promise<void> {

@@ -5,9 +5,9 @@ import { formatOf, rawRecords, readTasks, type DatasetFormat, type DatasetItem, 
 import type { RawRecord } from '../dataset/record.ts';
 import { NotUtf8 } from '../dataset/text.ts';
 import { basename } from '../paths.ts';
-import type { DatasetSection } from '../schema/batchFile.ts';
+import { DATASET_FORMATS, type DatasetSection } from '../schema/batchFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
-import type { Problem } from '../source/problem.ts';
+import type { Fix, Problem } from '../source/problem.ts';
 import { closest } from '../source/suggest.ts';
 import type { Reading } from './reading.ts';
 
@@ -15,6 +15,8 @@ import type { Reading } from './reading.ts';
 const HEAD = 20;
 /** After so many problems a dataset is broken as a whole. */
 const MOST_PROBLEMS = 50;
+/** So many columns are offered in place of one that is not there. */
+const MOST_COLUMNS = 6;
 const MOST_IDS_TO_SUGGEST = 10_000;
 
 export interface DatasetLook {
@@ -42,7 +44,7 @@ export async function readDataset(reading: Reading, parsed: ParsedFile, section:
   if (path === undefined) return undefined;
   const format = section.format ?? formatOf(path);
   if (format === undefined) {
-    reading.tell(parsed, ['dataset', 'file'], { code: 'value', message: `the name ${basename(path)} does not tell the format`, mend: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.' });
+    reading.tell(parsed, ['dataset', 'file'], { code: 'value', message: `the name ${basename(path)} does not tell the format`, mend: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.', fixes: DATASET_FORMATS.map((value) => ({ do: 'insert', path: ['dataset'], key: 'format', value })) });
     return undefined;
   }
   try {
@@ -91,7 +93,10 @@ function mappingFits(reading: Reading, parsed: ParsedFile, columns: Columns, hea
     const mend = gaia ? 'This looks like GAIA: add `format: gaia`.'
       : near !== undefined ? `Did you mean \`${key}: ${near}\`?`
         : `Say which column it is, for example \`${key}: ${[...there][0] ?? ''}\`; there are ${[...there].join(', ')}.`;
-    reading.tell(parsed, ['dataset', columns.told.has(key) ? key : 'file'], { code: 'value', message: `${basename(path)} has no column \`${name}\``, mend });
+    const names = near === undefined ? [...there].slice(0, MOST_COLUMNS) : [near];
+    const fixes: Fix[] = gaia ? [{ do: 'insert', path: ['dataset'], key: 'format', value: 'gaia' }]
+      : names.map((column) => (columns.told.has(key) ? { do: 'replace', text: column } : { do: 'insert', path: ['dataset'], key, value: column }));
+    reading.tell(parsed, ['dataset', columns.told.has(key) ? key : 'file'], { code: 'value', message: `${basename(path)} has no column \`${name}\``, mend, fixes });
   }
   return missing.length === 0;
 }

@@ -1,9 +1,9 @@
 /** Whether pods have what tools and worlds need, where a batch file names a cluster as its target. */
-import { commandNeed, meets, unmetText } from '../needs.ts';
+import { BUILTIN_NEEDS, commandNeed, meets, unmetText } from '../needs.ts';
 import { DEFAULTS } from '../defaults.ts';
 import type { BatchFile } from '../schema/batchFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
-import { mcpName, type AgentParts } from './agent.ts';
+import { mcpName, withMembers, type AgentParts } from './agent.ts';
 import type { Reading } from './reading.ts';
 import type { WorldParts } from './world.ts';
 
@@ -17,14 +17,19 @@ export function checkNeeds(reading: Reading, batch: Partial<BatchFile>, agent: A
       reading.tell(parsed, at, { code: 'unmet', severity: 'warning', message: `${of} needs ${name}, and nothing says that the image ${pods?.image ?? ''} has it`, mend: `Write \`pods.provides: [${name}]\` if it does.` });
     }
   };
-  for (const [index, entry] of (agent?.value.tools ?? []).entries()) {
-    if (agent === undefined) break;
-    const of = entry.module !== undefined ? `the module ${entry.module}` : entry.mcp !== undefined ? `the MCP server ${mcpName(entry)}` : (entry.builtin?.join(', ') ?? 'a tool');
-    entry.needs?.forEach((name, position) => check(agent.parsed, ['tools', index, 'needs', position], of, name));
-    const { command, args = [] } = entry.mcp ?? {};
-    const shown = command === undefined ? undefined : commandNeed(command, args);
-    // What it tells by `needs` is said there.
-    if (shown !== undefined && entry.needs === undefined) check(agent.parsed, ['tools', index, 'mcp', 'command'], of, shown);
+  for (const { parsed, value } of agent === undefined ? [] : withMembers(agent)) {
+    for (const [index, entry] of (value.tools ?? []).entries()) {
+      const of = entry.module !== undefined ? `the module ${entry.module}` : entry.mcp !== undefined ? `the MCP server ${mcpName(entry)}` : (entry.builtin?.join(', ') ?? 'a tool');
+      entry.needs?.forEach((name, position) => check(parsed, ['tools', index, 'needs', position], of, name));
+      entry.builtin?.forEach((name, position) => {
+        const own = BUILTIN_NEEDS[name];
+        if (own !== undefined) check(parsed, ['tools', index, 'builtin', position], `the built-in ${name}`, own);
+      });
+      const { command, args = [] } = entry.mcp ?? {};
+      const shown = command === undefined ? undefined : commandNeed(command, args);
+      // What it tells by `needs` is said there.
+      if (shown !== undefined && entry.needs === undefined) check(parsed, ['tools', index, 'mcp', 'command'], of, shown);
+    }
   }
   world?.needs.forEach((name, position) => check(world.parsed, ['needs', position], `the world ${world.name}`, name));
 }

@@ -4,7 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { basename, dirname, joinPath, relative } from '../paths.ts';
 import type { Files } from '../files.ts';
 import { parseFile, type ParsedFile, type Path, type ProblemText } from '../source/parse.ts';
-import type { Problem } from '../source/problem.ts';
+import type { Fix, Problem } from '../source/problem.ts';
 import { textProblems } from '../source/strings.ts';
 import { closest } from '../source/suggest.ts';
 import { pathText, validate, type Validated } from '../source/validate.ts';
@@ -13,6 +13,9 @@ import { pathText, validate, type Validated } from '../source/validate.ts';
 const FILE_LIMIT = 4 * 1024 * 1024;
 
 const NEWEST_VERSION = 1;
+
+/** What a file's schema says of it. A language server checks an agent with each of its batches. */
+const CHECKED = new WeakMap<ParsedFile, { readonly schema: z.ZodObject; readonly validated: unknown; readonly problems: readonly Problem[] }>();
 
 /** A prompt or a rubric: its text, and the file it was in. */
 export interface PromptText {
@@ -48,7 +51,7 @@ export class Reading {
   async parse(path: string, by?: Mention): Promise<ParsedFile | undefined> {
     const text = await this.text(path, by);
     if (text === undefined) return undefined;
-    const parsed = parseFile(path, text);
+    const parsed = this.files.parse?.(path, text) ?? parseFile(path, text);
     this.problems.push(...parsed.problems);
     const newer = newerVersion(parsed.value);
     if (newer === undefined) return parsed;
@@ -58,9 +61,14 @@ export class Reading {
 
   /** Checks what was read by its schema. */
   check<S extends z.ZodRawShape>(parsed: ParsedFile, schema: z.ZodObject<S>): Validated<z.output<z.ZodObject<S>>> {
-    const validated = validate(parsed, schema);
-    for (const problem of [...validated.problems, ...textProblems(parsed)]) this.add(parsed, problem);
-    return validated;
+    let known = CHECKED.get(parsed);
+    if (known?.schema !== schema) {
+      const validated = validate(parsed, schema);
+      known = { schema, validated, problems: [...validated.problems, ...textProblems(parsed)] };
+      CHECKED.set(parsed, known);
+    }
+    for (const problem of known.problems) this.add(parsed, problem);
+    return known.validated as Validated<z.output<z.ZodObject<S>>>; // it came from this schema
   }
 
   /** The text of a small file; tells why when it cannot be had. */
@@ -123,12 +131,14 @@ export class Reading {
     const folder = by === undefined ? dirname(path) : dirname(by.parsed.file);
     const suggestion = near === undefined ? undefined : relative(folder, joinPath(dirname(path), near));
     const backslash = path.includes('\\');
+    const key = by?.at.at(-1);
+    const fix: Fix = suggestion === undefined ? { do: 'create', file: path, role: key === 'module' ? 'module' : key === 'prompt' || key === 'rubric' ? 'prompt' : 'file' } : { do: 'replace', text: suggestion };
     this.#unreadable(path, by, `there is no file ${by === undefined ? path : `${relative(folder, path)} beside ${basename(by.parsed.file)}`}`,
-      suggestion !== undefined ? `Did you mean \`${suggestion}\`?` : backslash ? 'Write paths with /.' : by === undefined ? 'Look at the path.' : 'Create it, or correct the path: it is relative to the file that names it.');
+      suggestion !== undefined ? `Did you mean \`${suggestion}\`?` : backslash ? 'Write paths with /.' : by === undefined ? 'Look at the path.' : 'Create it, or correct the path: it is relative to the file that names it.', fix);
   }
 
-  #unreadable(path: string, by: Mention | undefined, message: string, mend: string): void {
-    if (by !== undefined) this.tell(by.parsed, by.at, { code: 'file', message, mend });
+  #unreadable(path: string, by: Mention | undefined, message: string, mend: string, fix?: Fix): void {
+    if (by !== undefined) this.tell(by.parsed, by.at, { code: 'file', message, mend, ...(fix === undefined ? {} : { fixes: [fix] }) });
     else this.problems.push({ file: path, line: 1, column: 1, endLine: 1, endColumn: 1, severity: 'error', code: 'file', message, mend });
   }
 }

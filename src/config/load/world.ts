@@ -17,6 +17,8 @@ export interface WorldParts {
   /** Programs that it starts. */
   readonly needs: readonly string[];
   readonly userPrompt: PromptText | undefined;
+  /** Whether a simulated user is there to talk to. */
+  readonly hasUser: boolean;
   /** Absent when something is wrong with it. */
   readonly world: LoadedWorld | undefined;
 }
@@ -36,7 +38,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   }
   let found: string | undefined;
   if (value.module !== undefined) found = await reading.locate(parsed, ['module'], value.module, MODULE_ENDINGS);
-  else if (!parsed.has(['module'])) reading.tell(parsed, [], { code: 'missing', message: '`module` is missing', mend: 'Add `module: library.ts`, the module that exports `open`.' });
+  else if (!parsed.has(['module'])) reading.tell(parsed, [], { code: 'missing', message: '`module` is missing', mend: 'Add `module: library.ts`, the module that exports `open`.', fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }] });
   let userPrompt: PromptText | undefined;
   if (value.user !== undefined) {
     checkModel(reading, parsed, ['user', 'model'], value.user.model);
@@ -45,7 +47,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   const { module } = value;
   const whole = complete !== undefined && module !== undefined && found !== undefined && (complete.user === undefined || userPrompt !== undefined);
   const world = whole ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) } : undefined;
-  return { parsed, name: value.name ?? '', needs: value.needs ?? [], userPrompt, world };
+  return { parsed, name: value.name ?? '', needs: value.needs ?? [], userPrompt, hasUser: value.user !== undefined, world };
 }
 
 function laterKind(value: unknown): string | undefined {

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { modelSection } from './modelSection.ts';
+import { teamSection } from './teamSection.ts';
 import { toolEntry } from './toolEntry.ts';
-import { amount, choice, duration, expects, fault, listOf, name, path, text, whole } from './values.ts';
+import { amount, choice, duration, expects, fault, listOf, name, text, whole } from './values.ts';
 
 export const version = z.literal(1, expects('1', '1')).describe('Version of this file\'s format: 1.');
 
@@ -26,7 +27,8 @@ const answer = z
 export const agentFile = z.strictObject({
   version,
   name: name.describe('Name of the agent, as shown in trajectories.'),
-  model: modelSection.describe('The model that plays the agent.'),
+  description: text('Finds books in the catalogue.').optional().describe('What the agent is good at: what the others of its team are told.'),
+  model: modelSection.optional().describe('The model that plays the agent. Only a team whose members do all the work has none.'),
   prompt: text('prompts/desk.md', 'the prompt, or the path of a .md or .txt file').optional()
     .describe('The system prompt: inline, or the path of a `.md` or `.txt` file. `{{task.NAME}}` is replaced by a field or column of the task.'),
   tools: listOf(toolEntry, 'a list of tools', '[{ builtin: [calculator] }]').default([]).describe('What the model may call.'),
@@ -48,13 +50,7 @@ export const agentFile = z.strictObject({
     })
     .prefault({})
     .describe('Where a rollout is cut off. It is then scored as it stands and marked truncated.'),
-  team: z
-    .strictObject({
-      kind: choice(['workflow', 'handoff', 'leader']).describe('How the members work together.'),
-      members: listOf(path('searcher.agent.yaml'), 'a list of agent files', '[searcher.agent.yaml]').describe('Agent files, relative to this one.'),
-    })
-    .optional()
-    .describe('A team of agents. Not yet available.'),
+  team: teamSection.optional().describe('A team of agents. Its limits are those of the file that a batch names; a member\'s own `steps` and `tokens` bound each of its turns. The members of a workflow do all the work; in a handoff the agent of this file begins if it has a `prompt`, else the first member.'),
   program: z
     .strictObject({
       command: listOf(text('python3'), 'a list of texts', '[python3, my_agent.py]').describe('The program and its arguments.'),

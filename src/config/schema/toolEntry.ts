@@ -1,8 +1,11 @@
 /** An entry of `tools:`. */
 import { z } from 'zod';
+import { BUILTIN_TOOLS } from '../tools/builtinTools.ts';
+import { audioSettings, browserSettings, NEEDS_SETTINGS, searchSettings, SETTINGS, visionSettings } from './builtinSettings.ts';
+import { processLimits } from './processLimits.ts';
 import { choice, expects, fault, flag, group, listOf, path, programs, text } from './values.ts';
 
-export const BUILTINS = ['terminal', 'code', 'calculator', 'files'] as const;
+export const BUILTINS = ['browser', 'terminal', 'code', 'spreadsheet', 'documents', 'calculator', 'files', 'search', 'vision', 'audio'] as const;
 
 const mcpServer = group({
   command: text('uvx').optional().describe('The program that is the server, spoken to over its standard input and output.'),
@@ -26,11 +29,23 @@ const mcpServer = group({
     }
   });
 
+const SETTINGS_MEND: Readonly<Record<(typeof NEEDS_SETTINGS)[number], string>> = {
+  search: 'Add `search: { provider: brave, api_key: "${env:BRAVE_KEY}" }`; others are google and searxng.',
+  vision: 'Add `vision: { endpoint: "http://localhost:8000/v1", model: … }`, a model that sees images.',
+  audio: 'Add `audio: { endpoint: "http://localhost:8000/v1", model: … }`, a model that transcribes speech.',
+};
+
 export const toolEntry = group({
   module: path('tools/loans.ts').optional().describe('A TypeScript or JavaScript module: each exported tool is one the model may call.'),
   mcp: mcpServer.optional().describe('An MCP server: `command` and `args`, or `url`.'),
   builtin: listOf(choice(BUILTINS), `a list out of ${BUILTINS.join(', ')}`, '[terminal, code]').min(1, expects(`a list out of ${BUILTINS.join(', ')}`, '[terminal, code]')).optional()
-    .describe(`Tools of the product: ${BUILTINS.join(', ')}.`),
+    .describe(`Sets of tools of the product: ${BUILTINS.map((set) => `${set} (${BUILTIN_TOOLS[set].join(', ')})`).join('; ')}. ${NEEDS_SETTINGS.join(', ')} need a key of their name beside it. \`browser\` needs Chromium or Chrome; \`code\` runs Python where it is installed.`),
+  search: searchSettings.optional().describe('With `builtin: [search]`: who searches.'),
+  vision: visionSettings.optional().describe('With `builtin: [vision]`: the model that looks at images.'),
+  audio: audioSettings.optional().describe('With `builtin: [audio]`: the model that transcribes speech.'),
+  browser: browserSettings.optional().describe('With `builtin: [browser]`: where it may go.'),
+  secrets: z.record(z.string(), text('"${env:API_KEY}"')).optional().describe('With `module`: what its tools find in `context.secrets`, by name. Values by `${env:NAME}`; they are taken out of every record.'),
+  limits: processLimits.optional().describe('With `builtin: [terminal]`, `[code]`, or the command of an `mcp`: bounds of each process that they start, where the system keeps them.'),
   name: text('search').optional().describe('With `mcp`: the name this server is shown under. Absent: taken from its command or URL.'),
   shared: flag.optional().describe('With `mcp`: one connection for all rollouts of a worker instead of one each. Only for servers that keep nothing between calls.'),
   needs: programs().optional().describe('Programs that the tools start, beyond Node.js: `python`, `git`, `browser`. A batch is refused where nothing has them: on this machine the PATH, in pods `pods.image` with `pods.provides`. What the command of an MCP server shows need not be told.'),
@@ -45,6 +60,21 @@ export const toolEntry = group({
     }
     if (entry.needs !== undefined && entry.mcp?.url !== undefined) {
       fault(context, '`needs` means nothing beside `url`: that server runs elsewhere', 'Remove it.', { path: ['needs'], code: 'conflict' });
+    }
+    for (const key of SETTINGS) {
+      if (entry[key] !== undefined && entry.builtin?.includes(key) !== true) {
+        fault(context, `\`${key}\` belongs to \`builtin: [${key}]\``, `Add ${key} to \`builtin\`, or remove the key.`, { path: [key], code: 'conflict' });
+      }
+    }
+    for (const set of NEEDS_SETTINGS) {
+      if (entry[set] !== undefined || entry.builtin?.includes(set) !== true) continue;
+      fault(context, `the built-in \`${set}\` needs \`${set}\` beside it`, SETTINGS_MEND[set], { path: ['builtin', entry.builtin.indexOf(set)], code: 'missing' });
+    }
+    if (entry.limits !== undefined && entry.mcp?.command === undefined && !(entry.builtin ?? []).some((set) => set === 'terminal' || set === 'code')) {
+      fault(context, '`limits` is for `terminal`, `code` and the command of an `mcp`', 'Remove it: nothing else of an agent starts processes that it could bound.', { path: ['limits'], code: 'conflict' });
+    }
+    if (entry.secrets !== undefined && entry.module === undefined) {
+      fault(context, '`secrets` belongs to `module`', 'Give a server `env` or `headers` instead.', { path: ['secrets'], code: 'conflict' });
     }
     if (entry.mcp !== undefined) return;
     for (const key of ['name', 'shared', 'tools'] as const) {

@@ -1,7 +1,7 @@
 /** YAML (and JSON, which is YAML) to values, with the place of everything and all syntax errors at once. */
-import { isAlias, isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { Document, Node, YAMLError, YAMLMap } from 'yaml';
-import type { Problem, ProblemCode, Range } from './problem.ts';
+import type { Fix, Problem, ProblemCode, Range } from './problem.ts';
 
 /** Keys and list positions (from 0) from the root to a value. */
 export type Path = readonly (string | number)[];
@@ -19,10 +19,19 @@ export interface ParsedFile {
   has(path: Path): boolean;
   /** Place of a key's name. */
   keyRange(path: Path): Range | undefined;
-  /** Place of a value; of the nearest enclosing one when there is none. */
+  /** Place of a value; of the nearest enclosing one when there is none. Of a group or list only its first line. */
   valueRange(path: Path): Range;
+  /** Place of a value with all its lines; undefined when there is none. */
+  wholeRange(path: Path): Range | undefined;
+  /** What stands at a place (1-based), as deep as it goes; undefined behind the end and between the groups. */
+  at(line: number, column: number): PlaceInFile | undefined;
   /** A problem at a value, or at its key's name. */
   problem(path: Path, what: ProblemText, at?: 'key' | 'value'): Problem;
+}
+
+export interface PlaceInFile {
+  readonly path: Path;
+  readonly on: 'key' | 'value';
 }
 
 export interface ProblemText {
@@ -31,6 +40,7 @@ export interface ProblemText {
   readonly mend: string;
   readonly severity?: 'error' | 'warning';
   readonly variable?: string;
+  readonly fixes?: readonly Fix[];
 }
 
 /** `file` is the path that problems name. Never throws. */
@@ -104,8 +114,16 @@ export function parseFile(file: string, text: string): ParsedFile {
     const { key } = find(path);
     return key == null ? undefined : nodeRange(key);
   };
+  const wholeRange = (path: Path): Range | undefined => {
+    const [start, end] = find(path).value?.range ?? [];
+    return start === undefined || end === undefined ? undefined : range(start, start + text.slice(start, end).trimEnd().length);
+  };
   return {
-    file, text, value, problems, brokenAt, keyRange, valueRange,
+    file, text, value, problems, brokenAt, keyRange, valueRange, wholeRange,
+    at(line, column) {
+      const start = lines.lineStarts[line - 1];
+      return start === undefined || document.contents === null ? undefined : placeAt(document.contents, start + column - 1, []);
+    },
     has: (path) => {
       const found = find(path);
       return found.key != null || found.value != null;
@@ -114,6 +132,29 @@ export function parseFile(file: string, text: string): ParsedFile {
       file, ...(at === 'key' ? (keyRange(path) ?? valueRange(path)) : valueRange(path)), severity: 'error', ...what,
     }),
   };
+}
+
+/** The deepest key or value that an offset lies in; a cursor behind the last character still lies in it. */
+function placeAt(node: Node, offset: number, path: Path): PlaceInFile | undefined {
+  const inside = ({ range }: Node): boolean => range != null && range[0] <= offset && offset <= range[1];
+  if (isMap(node)) {
+    for (const { key, value } of node.items) {
+      if (!isScalar(key)) continue;
+      const here = [...path, String(key.value)];
+      if (inside(key)) return { path: here, on: 'key' };
+      const found = isNode(value) && inside(value) ? placeAt(value, offset, here) : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  if (isSeq(node)) {
+    for (const [index, item] of node.items.entries()) {
+      const found = isNode(item) && inside(item) ? placeAt(item, offset, [...path, index]) : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  return inside(node) ? { path, on: 'value' } : undefined;
 }
 
 interface Found {

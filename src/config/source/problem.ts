@@ -1,6 +1,7 @@
 /** Something wrong with a file a user wrote: where, what, and what to do about it. */
 import { StudioError } from '../../common/errors.ts';
 import { relative } from '../paths.ts';
+import type { Path } from './parse.ts';
 
 export type ProblemCode =
   | 'syntax' // not YAML, not JSON, not CSV, not UTF-8
@@ -17,6 +18,11 @@ export type ProblemCode =
   | 'file' // a named file is absent or cannot be read
   | 'placeholder'
   | 'unmet' // a tool needs what no pod has
+  | 'unknown_member' // named in a team that has no such member
+  | 'unknown_tool' // named where tools are chosen, and nothing has one of that name
+  | 'unknown_export'
+  | 'not_served' // the endpoint does not serve the model
+  | 'unreachable' // a member of a team that never gets to work
   | 'dataset'
   | 'duplicate_id';
 
@@ -28,6 +34,16 @@ export interface Range {
   readonly endColumn: number;
 }
 
+/** What an editor can do about a problem, so that nobody has to read it out of the message. Paths are of the problem's file. */
+export type Fix =
+  /** In place of the problem's range. */
+  | { readonly do: 'replace'; readonly text: string }
+  | { readonly do: 'remove'; readonly path: Path }
+  /** A key with a value as one writes it, into the group at `path`. */
+  | { readonly do: 'insert'; readonly path: Path; readonly key: string; readonly value: string }
+  /** A file that is named and absent. */
+  | { readonly do: 'create'; readonly file: string; readonly role: 'prompt' | 'module' | 'file' };
+
 export interface Problem extends Range {
   /** Absolute path with `/`. */
   readonly file: string;
@@ -38,6 +54,8 @@ export interface Problem extends Range {
   readonly code: ProblemCode;
   /** The environment variable it is about: clients ask for its value. */
   readonly variable?: string;
+  /** The best first. */
+  readonly fixes?: readonly Fix[];
 }
 
 /** `file:line:column: message — mend`; the path is shown relative to `base` where it lies inside. */

@@ -20,22 +20,42 @@ export function textsOf(value: unknown, path: Path = []): TextAt[] {
   return [];
 }
 
+/** Items of lists in which nothing was wrong: those of a long file stay the same objects from one keystroke to the next. */
+const RIGHT = new WeakSet<object>();
+
 /** The text of a secret never becomes part of a message. */
 export function textProblems(parsed: ParsedFile): Problem[] {
-  return textsOf(parsed.value).flatMap(({ path, text }) => {
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return problemsIn(parsed, value, []);
+  return Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
+    if (!Array.isArray(member)) return problemsIn(parsed, { [key]: member }, []);
+    return member.flatMap((item: unknown, index) => {
+      const group = typeof item === 'object' && item !== null ? item : undefined;
+      if (group !== undefined && RIGHT.has(group)) return [];
+      const problems = problemsIn(parsed, item, [key, index]);
+      if (group !== undefined && problems.length === 0) RIGHT.add(group);
+      return problems;
+    });
+  });
+}
+
+function problemsIn(parsed: ParsedFile, value: unknown, at: Path): Problem[] {
+  return textsOf(value, at).flatMap(({ path, text }) => {
     const problems: Problem[] = [];
-    const hidden = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env');
+    const hidden = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env' || step === 'secrets');
     if (looksSecret(text, hidden)) {
       const variable = String(path.at(-1)).toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
+      const name = /^[A-Z_]/.test(variable) ? variable : 'API_KEY';
+      const kept = /^(Bearer|Basic|Token)\s+/i.exec(text)?.[0] ?? '';
       problems.push(parsed.problem(path, {
-        code: 'secret', message: `\`${pathText(path)}\` holds what looks like a secret; secrets stand in files only by \${env:…}`,
-        mend: `Put it into an environment variable and write "\${env:${/^[A-Z_]/.test(variable) ? variable : 'API_KEY'}}" here; as it was in a file, change it at its service.`,
+        code: 'secret', fixes: [{ do: 'replace', text: `"${kept}\${env:${name}}"` }], message: `\`${pathText(path)}\` holds what looks like a secret; secrets stand in files only by \${env:…}`,
+        mend: `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at its service.`,
       }));
     }
     if (path[0] === 'program') return problems; // there `${gateway.url}` has a meaning
     for (const stray of strayPlaceholders(text)) {
       const name = /[A-Za-z_]\w*/.exec(stray.replace(/^\$\{(env[:.]?)?/, ''))?.[0] ?? 'NAME';
-      problems.push(parsed.problem(path, { code: 'env', message: `\`${stray}\` is not replaced by anything`, mend: `Write \${env:${name}} for an environment variable.`, severity: 'warning' }));
+      problems.push(parsed.problem(path, { code: 'env', message: `\`${stray}\` is not replaced by anything`, mend: `Write \${env:${name}} for an environment variable.`, severity: 'warning', fixes: [{ do: 'replace', text: JSON.stringify(text.replace(stray, () => `\${env:${name}}`)) }] }));
     }
     return problems;
   });

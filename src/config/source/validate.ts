@@ -1,7 +1,7 @@
 /** Checks a parsed file against its schema and says in plain words what is wrong. See `schema/values.ts` for the texts. */
 import { z } from 'zod';
 import type { ParsedFile, Path } from './parse.ts';
-import type { Problem, ProblemCode } from './problem.ts';
+import type { Fix, Problem, ProblemCode } from './problem.ts';
 import { looksSecret } from './secrets.ts';
 import { closest } from './suggest.ts';
 
@@ -46,6 +46,8 @@ export function validate<S extends z.ZodRawShape>(parsed: ParsedFile, schema: z.
 }
 
 const GROUP = 'a group of keys';
+/** Of a value that is one of many, so many are offered. */
+const MOST_CHOICES = 6;
 
 const PLAIN: Readonly<Record<string, string>> = {
   string: 'text', number: 'a number', int: 'a whole number', boolean: 'true or false', array: 'a list', object: GROUP, record: GROUP,
@@ -111,15 +113,17 @@ class Explainer {
     for (const key of keys) {
       const near = closest(key, known);
       let mend: string;
+      let fixes: readonly Fix[] = [];
       if (near === undefined) {
         mend = elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Known here: ${known.join(', ')}.`;
       } else {
         mend = `Did you mean \`${near}\`?`;
+        fixes = [{ do: 'replace', text: near }];
         // Where one of several keys is needed, that is told of their parent.
         this.#misspelt.add(pathText([...path, near])).add(pathText(path));
       }
       const where = path.length === 0 ? '' : ` in \`${pathText(path)}\``;
-      this.#add([...path, key], 'unknown_key', `unknown key \`${key}\`${where}`, mend, 'key');
+      this.#add([...path, key], 'unknown_key', `unknown key \`${key}\`${where}`, mend, { at: 'key', fixes });
     }
   }
 
@@ -151,30 +155,38 @@ class Explainer {
     const name = `\`${pathText(path)}\``;
     if (value === undefined) {
       const mend = example === undefined ? `Add \`${String(key)}:\` with ${what}.` : `Add ${write(example)}.`;
-      const problem = this.#parsed.problem(path.slice(0, -1), { code: 'missing', message: `${name} is missing`, mend }, 'key');
+      const problem = this.#parsed.problem(path.slice(0, -1), {
+        code: 'missing', message: `${name} is missing`, mend,
+        ...(example === undefined || !named ? {} : { fixes: [{ do: 'insert', path: path.slice(0, -1), key, value: example }] }),
+      }, 'key');
       this.#told.push({ path: pathText(path), problem });
       return;
     }
     if (value === null) {
-      this.#add(path, 'type', `${name} has no value, it must be ${what}`, `${example === undefined ? 'Give it one' : `Write for example ${write(example)}`}, or remove the key.`, 'key');
+      this.#add(path, 'type', `${name} has no value, it must be ${what}`, `${example === undefined ? 'Give it one' : `Write for example ${write(example)}`}, or remove the key.`, { at: 'key' });
       return;
     }
     let mend = what === GROUP ? 'Write its keys on lines of their own, indented below it.' : example === undefined ? `Give it ${what}.` : `Write for example ${write(example)}.`;
+    let fixes: readonly Fix[] = [];
     if (hint.choices !== undefined) {
       const near = typeof value === 'string' ? closest(value, hint.choices) : undefined;
       mend = near === value ? `Remove the quotes: ${write(near)}.` : near !== undefined ? `Did you mean \`${near}\`?` : `Write ${write(hint.choices[0] ?? '')}.`;
+      fixes = (near === undefined ? hint.choices.slice(0, MOST_CHOICES) : [near]).map((text) => ({ do: 'replace', text }));
     } else if ((hint.type === 'number' || hint.type === 'int') && typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))) {
+      fixes = [{ do: 'replace', text: value }];
       mend = `Remove the quotes: ${write(value)}.`;
     } else if (hint.type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
+      fixes = [{ do: 'replace', text: `"${String(value)}"` }];
       mend = `Put it in quotes: ${write(`"${String(value)}"`)}.`;
     }
     const secret = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env');
     this.#add(path, hint.choices === undefined && typeof value === 'object' ? 'type' : hint.type === undefined ? 'value' : 'type',
-      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`, mend);
+      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`, mend, { fixes });
   }
 
-  #add(path: Path, code: ProblemCode, message: string, mend: string, at: 'key' | 'value' = 'value'): void {
-    this.#told.push({ path: pathText(path), problem: this.#parsed.problem(path, { code, message, mend }, at) });
+  #add(path: Path, code: ProblemCode, message: string, mend: string, more: { at?: 'key'; fixes?: readonly Fix[] } = {}): void {
+    const { at, fixes = [] } = more;
+    this.#told.push({ path: pathText(path), problem: this.#parsed.problem(path, { code, message, mend, ...(fixes.length === 0 ? {} : { fixes }) }, at) });
   }
 }
 

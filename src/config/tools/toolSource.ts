@@ -38,7 +38,14 @@ export function toolsIn(source: string): ToolInSource[] {
   });
 }
 
+const STRING_OR_COMMENT = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+
 /** Comments as blanks, so that places stay what they are. */
 function withoutComments(source: string): string {
-  return source.replaceAll(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (piece) => (piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : piece));
+  return source.replaceAll(STRING_OR_COMMENT, (piece) => (piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : piece));
+}
+
+/** Comments and the insides of strings as blanks: what is left is names, signs and numbers, at their places. */
+export function withoutTexts(source: string): string {
+  return source.replaceAll(STRING_OR_COMMENT, (piece) => (piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : `${piece.charAt(0)}${piece.slice(1, -1).replaceAll(/[^\n]/g, ' ')}${piece.slice(-1)}`));
 }

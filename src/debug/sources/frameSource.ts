@@ -32,10 +32,10 @@ function placeOf(frame: Frame, { places }: DebuggedRollout): SourcePlace | undef
   switch (frame.kind) {
     case 'tool': {
       const { name } = frame.span.start.data;
-      return places.ofTool(name) ?? places.ofEntry(name);
+      return places.ofTool(name) ?? places.ofEntry(frame.span.agent, name);
     }
     case 'agent':
-      return places.ofEntry(frame.tool);
+      return places.ofEntry(frame.path, frame.tool);
     case 'step':
     case 'message':
     case 'rollout':

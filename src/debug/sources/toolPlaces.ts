@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LineCounter, isMap, isSeq, parseDocument, type Node } from 'yaml';
-import { modulesOf, type Submission, type SubmittedModule } from '../../config/submission.ts';
+import { agentAt, agentsOf, modulesOf, type Submission, type SubmittedAgent, type SubmittedModule } from '../../config/submission.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
 import { candidatesOf } from '../../client/sourcePaths.ts';
@@ -35,26 +35,29 @@ type ReadText = (file: string) => Promise<string | undefined>;
 
 export class ToolPlaces {
   readonly #tools: ReadonlyMap<string, ToolPlace>;
-  readonly #agent: AgentFile | undefined;
+  /** Of each agent of a team. */
+  readonly #agents: ReadonlyMap<SubmittedAgent, AgentFile>;
+  readonly #submission: Submission | undefined;
   /** Maps a path of a file at submission to where it is here. */
   readonly #locate: (file: string) => string | undefined;
 
-  private constructor(tools: ReadonlyMap<string, ToolPlace>, agent: AgentFile | undefined, locate: (file: string) => string | undefined) {
+  private constructor(tools: ReadonlyMap<string, ToolPlace>, agents: ReadonlyMap<SubmittedAgent, AgentFile>, submission: Submission | undefined, locate: (file: string) => string | undefined) {
     this.#tools = tools;
-    this.#agent = agent;
+    this.#agents = agents;
+    this.#submission = submission;
     this.#locate = locate;
   }
 
   /** Of a rollout whose definition is not known: an imported one. */
   static none(): ToolPlaces {
-    return new ToolPlaces(new Map(), undefined, () => undefined);
+    return new ToolPlaces(new Map(), new Map(), undefined, () => undefined);
   }
 
   /** `folders`: where files are looked for that are no longer where they were. */
   static async read(submission: Submission, folders: readonly string[]): Promise<ToolPlaces> {
     const modules = modulesOf(submission);
     const readText = cached(textOf);
-    const locate = await locator([submission.agent.file, ...modules.map(({ file }) => file)], modules, folders, readText);
+    const locate = await locator([...agentsOf(submission).map(({ file }) => file), ...modules.map(({ file }) => file)], modules, folders, readText);
     const tools = new Map<string, ToolPlace>();
     const namesOf = async (module: SubmittedModule, how: 'exported' | 'reached'): Promise<string[]> => {
       const file = locate(module.file);
@@ -62,21 +65,27 @@ export class ToolPlaces {
       for (const tool of found ?? []) if (!tools.has(tool.name)) tools.set(tool.name, tool);
       return (found ?? []).map(({ name }) => name);
     };
-    const names = await Promise.all(submission.agent.tools.map(async (entry) => {
-      if (entry.kind === 'module') return namesOf(entry.module, 'exported');
-      return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [...BUILTIN_TOOLS[entry.name]];
-    }));
+    const agents = new Map<SubmittedAgent, AgentFile>();
+    for (const agent of agentsOf(submission)) {
+      const names = await Promise.all(agent.tools.map(async (entry) => {
+        if (entry.kind === 'module') return namesOf(entry.module, 'exported');
+        return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [...BUILTIN_TOOLS[entry.name]];
+      }));
+      const file = await agentFile(locate(agent.file), asWritten(agent, names), readText);
+      if (file !== undefined) agents.set(agent, file);
+    }
     if (submission.world !== undefined) await namesOf(submission.world.module, 'reached');
-    return new ToolPlaces(tools, await agentFile(locate(submission.agent.file), asWritten(submission, names), readText), locate);
+    return new ToolPlaces(tools, agents, submission, locate);
   }
 
   /** Names of the tools whose code is known. */
   get names(): string[] {
-    return [...new Set([...this.#tools.keys(), ...(this.#agent?.entries.flatMap(({ names }) => names) ?? [])])];
+    return [...new Set([...this.#tools.keys(), ...[...this.#agents.values()].flatMap(({ entries }) => entries.flatMap(({ names }) => names))])];
   }
 
-  get agentPath(): string | undefined {
-    return this.#agent?.path;
+  /** The files of the agents. */
+  get agentPaths(): string[] {
+    return [...this.#agents.values()].map((file) => file.path);
   }
 
   /** The tool's definition. */
@@ -85,15 +94,13 @@ export class ToolPlaces {
     return tool === undefined ? undefined : { path: path.normalize(tool.path), line: tool.line, column: tool.column };
   }
 
-  /** The agent's entry that brought the tool; else its first line. */
-  ofEntry(name: string | undefined): SourcePlace | undefined {
-    if (this.#agent === undefined) return undefined;
-    const entry = name === undefined ? undefined : this.#agent.entries.find(({ names }) => names.includes(name));
-    return { path: this.#agent.path, line: entry?.first ?? 1, column: 1 };
-  }
-
-  ofModel(): SourcePlace | undefined {
-    return this.#agent?.model === undefined ? this.ofEntry(undefined) : { path: this.#agent.path, line: this.#agent.model.first, column: 1 };
+  /** The entry that brought an agent the tool; else the first line of its file. `agent`: its instance path. */
+  ofEntry(agent: string, name: string | undefined): SourcePlace | undefined {
+    if (this.#submission === undefined) return undefined;
+    const file = this.#agents.get(agentAt(this.#submission, agent) ?? this.#submission.agent);
+    if (file === undefined) return undefined;
+    const entry = name === undefined ? undefined : file.entries.find(({ names }) => names.includes(name));
+    return { path: file.path, line: entry?.first ?? 1, column: 1 };
   }
 
   /** A place that an error named, on this machine. */
@@ -103,8 +110,9 @@ export class ToolPlaces {
 
   /** What a line of a file stands for; undefined = nothing that a rollout comes by. */
   at(file: string, line: number): LineMeaning | undefined {
-    if (this.#agent !== undefined && samePath(this.#agent.path, file)) {
-      const { model, entries } = this.#agent;
+    const agent = [...this.#agents.values()].find((candidate) => samePath(candidate.path, file));
+    if (agent !== undefined) {
+      const { model, entries } = agent;
       if (model !== undefined && line >= model.first && line <= model.last) return { kind: 'model', line: model.first };
       const entry = entries.find((candidate) => line >= candidate.first && line <= candidate.last);
       return entry === undefined || entry.names.length === 0 ? undefined : { kind: 'tools', names: entry.names, line: entry.first };
@@ -117,7 +125,7 @@ export class ToolPlaces {
 }
 
 /** Names by the entries of the agent's file: built-in tools of one list are several entries of a submission. */
-function asWritten({ agent }: Submission, names: readonly (readonly string[])[]): string[][] {
+function asWritten(agent: SubmittedAgent, names: readonly (readonly string[])[]): string[][] {
   const written: string[][] = [];
   for (const [index, { position }] of agent.tools.entries()) {
     const before = agent.tools[index - 1]?.position;

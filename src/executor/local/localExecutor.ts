@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText } from '../../common/errors.ts';
+import { installHint } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Executor, ExecutorHost } from '../executor.ts';
@@ -69,7 +70,7 @@ export class LocalExecutor implements Executor {
   /** What the command of an MCP server needs is told when it cannot be started. */
   check(submission: Submission): void {
     requireNeeds(submission, ({ name, of, told }) => (!told || isHere(name) ? undefined : {
-      message: `${of} needs ${name}, which is not on the PATH of this machine`, mend: `Install ${name}, or launch on a target whose pods have it.`,
+      message: `${of} needs ${name}, which is not on the PATH of this machine`, mend: `${installHint(name)}, or launch on a target whose pods have it.`,
     }));
   }
 

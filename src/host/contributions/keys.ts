@@ -20,11 +20,14 @@ export const HAS_FOLDER = 'workspaceFolderCount != 0';
 /** Not in a virtual workspace: what is launched is read from a disk. */
 export const ON_DISK = '!virtualWorkspace';
 export const BATCH_FILE = 'resourceFilename =~ /\\.batch\\.yaml$/';
+export const AGENT_FILE = 'resourceFilename =~ /\\.agent\\.ya?ml$/';
 /** Files that may hold tools: code, agent and world files. */
 export const TOOL_FILE = 'resourceFilename =~ /\\.([cm]?[jt]s|(agent|world)\\.ya?ml)$/';
 /** Documents of recorded calls, and forms of calls to make. */
 export const CALLS = 'resourceScheme == rollout-calls';
 export const CALL_FORM = 'resourceScheme == rollout-call';
+/** A tool that is tried. */
+export const TRY_FORM = 'resourceScheme == rollout-try && resourceExtname == .json';
 export const DATASET_FILE = 'resourceExtname == .jsonl';
 
 /** A clause that holds when all of them do. */

@@ -1,6 +1,6 @@
 /** Where each command is shown, and when: only what makes sense there and then. */
 import { type CommandId } from './commands.ts';
-import { all, any, BATCH_FILE, CALL_FORM, CALLS, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, ON_DISK, TOOL_FILE, TRUSTED } from './keys.ts';
+import { AGENT_FILE, all, any, BATCH_FILE, CALL_FORM, CALLS, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, ON_DISK, TOOL_FILE, TRUSTED, TRY_FORM } from './keys.ts';
 import { VIEW_IDS, VIEW_KEYS } from './views.ts';
 
 interface MenuItem {
@@ -35,12 +35,20 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.rerunCall': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS)),
   'rollout.runCall': all(TRUSTED, CALL_FORM),
   'rollout.saveTestCase': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS), all(TRUSTED, CALL_FORM)),
+  'rollout.tryTool': all(TRUSTED, ON_DISK),
+  'rollout.addMcpServer': all(TRUSTED, HAS_FOLDER, ON_DISK),
+  'rollout.importOpenApi': all(TRUSTED, HAS_FOLDER, ON_DISK),
+  'rollout.runTry': all(TRUSTED, TRY_FORM),
   'rollout.import': TRUSTED,
   'rollout.createSample': TRUSTED,
+  'rollout.createGaia': TRUSTED,
+  'rollout.importAworld': all(TRUSTED, HAS_FOLDER, ON_DISK),
+  'rollout.showTeam': AGENT_FILE,
   'rollout.newAgent': HAS_FOLDER,
   'rollout.newTool': HAS_FOLDER,
   'rollout.newBatch': HAS_FOLDER,
   'rollout.showLog': 'true',
+  'rollout.restartLanguageServer': 'true',
   'rollout.collectDiagnostics': 'true',
   'rollout.startServer': all(TRUSTED, `${VIEW_KEYS.server} == stopped`),
   'rollout.addTarget': TRUSTED,
@@ -73,14 +81,18 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '2_rollout@1' },
     { command: 'rollout.launchTask', when: all(TRUSTED, DATASET_FILE, ON_DISK), group: '2_rollout@1' },
     { command: 'rollout.showCalls', when: all(TRUSTED, KEY.hasBatches, TOOL_FILE), group: '2_rollout@2' },
+    { command: 'rollout.tryTool', when: all(TRUSTED, TOOL_FILE, ON_DISK), group: '2_rollout@3' },
     { command: 'rollout.rerunCall', when: all(TRUSTED, CALLS), group: '2_rollout@1' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, CALLS), group: '2_rollout@2' },
   ],
   'editor/title/run': [
     { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '1_rollout@1' },
     { command: 'rollout.debug', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '1_rollout@2' },
+    { command: 'rollout.tryTool', when: all(TRUSTED, AGENT_FILE, ON_DISK), group: '1_rollout@3' },
+    { command: 'rollout.addMcpServer', when: all(TRUSTED, AGENT_FILE, ON_DISK), group: '1_rollout@4' },
   ],
   'editor/title': [
+    { command: 'rollout.showTeam', when: AGENT_FILE, group: 'navigation@3' },
     { command: 'rollout.pauseBatch', when: pageIs('running', 'open'), group: 'navigation@1' },
     { command: 'rollout.resumeBatch', when: pageIs('paused'), group: 'navigation@1' },
     { command: 'rollout.stopBatch', when: pageIs('running', 'open', 'paused'), group: 'navigation@2' },
@@ -94,6 +106,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.compareBatches', when: all(TRUSTED, KEY.activeBatch), group: '1_rollout@3' },
     { command: 'rollout.rerunCall', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@2' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@3' },
+    { command: 'rollout.runTry', when: all(TRUSTED, TRY_FORM), group: 'navigation@1' },
     { command: 'rollout.runCall', when: all(TRUSTED, CALL_FORM), group: 'navigation@1' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, CALL_FORM), group: 'navigation@2' },
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
@@ -106,6 +119,10 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.newBatch', when: all(inView(VIEW_IDS.batches), HAS_FOLDER), group: '2_rollout@1' },
     { command: 'rollout.newAgent', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@1' },
     { command: 'rollout.newTool', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@2' },
+    { command: 'rollout.addMcpServer', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@1' },
+    { command: 'rollout.importOpenApi', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@2' },
+    { command: 'rollout.importAworld', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@3' },
+    { command: 'rollout.tryTool', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@4' },
     { command: 'rollout.addTarget', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
     { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@2' },
     { command: 'rollout.selectTarget', when: all(TRUSTED, inView(VIEW_IDS.targets), VIEW_KEYS.targets), group: '0_rollout@1' },

@@ -6,6 +6,8 @@ export const DEFAULTS = {
   'launch.openPage': true,
   'launch.confirmAbove': 500,
   'view.batchesLimit': 50,
+  'language.askEndpoints': true,
+  'language.tokenHints': true,
   'tools.codeLens': true,
   'tools.errorMarks': true,
   'tools.inlayHints': false,
@@ -49,6 +51,13 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
     title: 'Views',
     settings: {
       'view.batchesLimit': { type: 'integer', scope: 'window', minimum: 10, maximum: 500, markdownDescription: 'How many batches the Batches view loads at a time.' },
+    },
+  },
+  {
+    title: 'Language',
+    settings: {
+      'language.askEndpoints': { type: 'boolean', scope: 'window', markdownDescription: 'Ask the model servers that agent files name which models they serve, and, where they can tell (vLLM can), how many tokens a prompt has. Nothing is asked in Restricted Mode.' },
+      'language.tokenHints': { type: 'boolean', scope: 'window', markdownDescription: 'Show behind prompts how many tokens they have: as the model server counts them, else an estimate.' },
     },
   },
   {

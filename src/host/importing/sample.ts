@@ -1,4 +1,4 @@
-/** Create Sample Workspace. */
+/** Create Sample Workspace, Create GAIA Workspace. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -7,23 +7,30 @@ import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
 const made = z.object({ folder: z.string(), files: z.array(z.string()) });
-/** What one looks at first. */
-const FIRST_FILE = path.join('batches', 'desk.batch.yaml');
+interface Sample {
+  /** As `rollout init --template` knows it, and as people do. */
+  readonly template: string;
+  readonly name: string;
+  /** What one looks at first. */
+  readonly first: string;
+}
 
-export function sampleCommands({ cli }: Services, files: StudioFiles): CommandGroup<'rollout.createSample'> {
+export function sampleCommands({ cli }: Services, files: StudioFiles): CommandGroup<'rollout.createSample' | 'rollout.createGaia'> {
+  const create = async ({ template, name, first }: Sample): Promise<void> => {
+    const open = await emptyFolder();
+    const target = open ?? (await chosenFolder(name));
+    if (target === undefined) return;
+    const { folder } = await withProgress(`Creating the ${name}`, async ({ signal }) => made.parse(await cli.json(['init', target.fsPath, '--template', template], { cwd: target.fsPath, signal })));
+    if (!isOpen(target)) {
+      await offerToOpen(vscode.Uri.file(folder), name);
+      return;
+    }
+    files.refresh();
+    await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, first)), { preview: false });
+  };
   return {
-    'rollout.createSample': async () => {
-      const open = await emptyFolder();
-      const target = open ?? (await chosenFolder());
-      if (target === undefined) return;
-      const { folder } = await withProgress('Creating the sample workspace', async ({ signal }) => made.parse(await cli.json(['init', target.fsPath], { cwd: target.fsPath, signal })));
-      if (!isOpen(target)) {
-        await offerToOpen(vscode.Uri.file(folder));
-        return;
-      }
-      files.refresh();
-      await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, FIRST_FILE)), { preview: false });
-    },
+    'rollout.createSample': () => create({ template: 'desk', name: 'sample workspace', first: path.join('batches', 'desk.batch.yaml') }),
+    'rollout.createGaia': () => create({ template: 'gaia', name: 'GAIA workspace', first: path.join('agents', 'gaia.agent.yaml') }),
   };
 }
 
@@ -36,8 +43,8 @@ async function emptyFolder(): Promise<vscode.Uri | undefined> {
   return entries.every(([name]) => name === '.vscode' || name === '.git') ? folder.uri : undefined;
 }
 
-async function chosenFolder(): Promise<vscode.Uri | undefined> {
-  const chosen = await vscode.window.showOpenDialog({ title: 'Folder for the Sample Workspace', openLabel: 'Create Here', canSelectFiles: false, canSelectFolders: true, canSelectMany: false });
+async function chosenFolder(name: string): Promise<vscode.Uri | undefined> {
+  const chosen = await vscode.window.showOpenDialog({ title: `Folder for the ${name}`, openLabel: 'Create Here', canSelectFiles: false, canSelectFolders: true, canSelectMany: false });
   return chosen?.[0];
 }
 
@@ -45,7 +52,7 @@ function isOpen(folder: vscode.Uri): boolean {
   return vscode.workspace.workspaceFolders?.some(({ uri }) => uri.toString() === folder.toString()) ?? false;
 }
 
-async function offerToOpen(folder: vscode.Uri): Promise<void> {
-  const chosen = await vscode.window.showInformationMessage(`The sample workspace is in ${folder.fsPath}.`, 'Open', 'Open in New Window');
+async function offerToOpen(folder: vscode.Uri, name: string): Promise<void> {
+  const chosen = await vscode.window.showInformationMessage(`The ${name} is in ${folder.fsPath}.`, 'Open', 'Open in New Window');
   if (chosen !== undefined) await vscode.commands.executeCommand('vscode.openFolder', folder, { forceNewWindow: chosen !== 'Open' });
 }

@@ -1,6 +1,6 @@
 /** New agents, tools and batches: which files they are made of, what they are called. Knows nothing of VS Code. */
 
-export type TemplateKind = 'agent' | 'tool' | 'batch';
+export type TemplateKind = 'agent' | 'tool' | 'pythonTool' | 'batch';
 
 export interface TemplateFile {
   /** Below the workspace folder. */
@@ -22,6 +22,8 @@ export function templateSet(kind: TemplateKind, name: string): TemplateSet {
       return { main: { path: `agents/${name}.agent.yaml`, template: 'agent.yaml' }, beside: [{ path: `prompts/${name}.md`, template: 'prompt.md' }] };
     case 'tool':
       return { main: { path: `tools/${name}.ts`, template: 'tool.ts.txt' }, beside: [] };
+    case 'pythonTool':
+      return { main: { path: `tools/${name}.py`, template: 'tool.py.txt' }, beside: [] };
     case 'batch':
       return { main: { path: `batches/${name}.batch.yaml`, template: 'batch.yaml' }, beside: [{ path: `data/${name}.jsonl`, template: 'tasks.jsonl' }] };
   }
@@ -33,15 +35,21 @@ const RESERVED = new Set([
   'implements', 'import', 'in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return', 'static', 'super', 'switch', 'this', 'throw', 'true',
   'try', 'typeof', 'var', 'void', 'while', 'with', 'yield', 'tool', 'z',
 ]);
+/** Names that Python keeps for itself, or that the template has. */
+const RESERVED_IN_PYTHON = new Set([
+  'False', 'None', 'True', 'and', 'as', 'assert', 'async', 'await', 'break', 'class', 'continue', 'def', 'del', 'elif', 'else', 'except', 'finally', 'for', 'from', 'global', 'if', 'import', 'in', 'is', 'lambda',
+  'nonlocal', 'not', 'or', 'pass', 'raise', 'return', 'try', 'while', 'with', 'yield', 'tool', 'called', 'failed', 'answer', 'main', 'json', 'sys', 'traceback', 'TOOLS', 'dict', 'isinstance', 'list', 'str', 'type', 'print', 'len',
+]);
 const LONGEST = 64;
 
 /** What is wrong with a name; undefined when nothing is. */
 export function nameProblem(kind: TemplateKind, name: string): string | undefined {
   if (name === '') return 'Write a name.';
   if (name.length > LONGEST) return `A name has ${LONGEST} characters at most.`;
-  if (kind === 'tool') {
+  if (kind === 'tool' || kind === 'pythonTool') {
     if (!/^[A-Za-z_]\w*$/.test(name)) return 'The name of a tool is an identifier: letters, digits and _, for example count_words.';
-    return RESERVED.has(name) ? `${name} has another meaning in TypeScript.` : undefined;
+    const python = kind === 'pythonTool';
+    return (python ? RESERVED_IN_PYTHON : RESERVED).has(name) ? `${name} has another meaning in ${python ? 'Python' : 'TypeScript'}.` : undefined;
   }
   return /^[A-Za-z0-9][\w-]*$/.test(name) ? undefined : 'Letters, digits, - and _ only, for example my-agent.';
 }

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
+import { exists } from '../files/exists.ts';
 import { findFiles } from '../files/findFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { fill, nameProblem, templateSet, type Filled, type TemplateFile, type TemplateKind } from './template.ts';
@@ -9,13 +10,17 @@ import { fill, nameProblem, templateSet, type Filled, type TemplateFile, type Te
 const ASKED: Readonly<Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>> = {
   agent: { title: 'New Agent', prompt: 'Name of the agent', example: 'my-agent' },
   tool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
+  pythonTool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
   batch: { title: 'New Batch', prompt: 'Name of the batch', example: 'my-batch' },
 };
 
 export function templateCommands(services: Services): CommandGroup<'rollout.newAgent' | 'rollout.newTool' | 'rollout.newBatch'> {
   return {
     'rollout.newAgent': () => create(services, 'agent'),
-    'rollout.newTool': () => create(services, 'tool'),
+    'rollout.newTool': async () => {
+      const kind = await chosenLanguage();
+      if (kind !== undefined) await create(services, kind);
+    },
     'rollout.newBatch': () => create(services, 'batch'),
   };
 }
@@ -50,6 +55,14 @@ function writeTypes({ cli, log }: Services, folder: vscode.Uri): void {
   if (!vscode.workspace.isTrusted || folder.scheme !== 'file') return;
   // Problems of other files are not asked for here.
   cli.json(['check'], { cwd: folder.fsPath }).catch((thrown: unknown) => log.debug(`New Tool: ${errorText(thrown)}`));
+}
+
+async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
+  const items = [
+    { label: 'TypeScript', description: 'a function and a zod schema', language: 'tool' as const },
+    { label: 'Python, MCP server', description: 'one file, for python3 or uv, with nothing installed', language: 'pythonTool' as const },
+  ];
+  return (await vscode.window.showQuickPick(items, { title: 'New Tool', placeHolder: 'In which language?' }))?.language;
 }
 
 async function chosenFolder(): Promise<vscode.Uri | undefined> {
@@ -91,14 +104,4 @@ async function write({ context }: Services, uri: vscode.Uri, { template }: Templ
   const filled = fill(new TextDecoder().decode(bytes), values);
   await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(filled.text));
   return filled;
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch (thrown) {
-    if (thrown instanceof vscode.FileSystemError) return false;
-    throw thrown;
-  }
 }

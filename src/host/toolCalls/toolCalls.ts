@@ -49,7 +49,7 @@ export function registerToolCalls(services: Services, register: RegisterCommand,
     made?.figures.rest();
   };
   look();
-  closeLeftovers();
+  closeLeftovers([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
 
   return vscode.Disposable.from(
     lensesChanged, hintsChanged, textChanged,
@@ -96,9 +96,8 @@ export function registerToolCalls(services: Services, register: RegisterCommand,
 }
 
 /** Documents about calls live in memory: tabs of them that a reload of the window brought back have nothing behind them. */
-function closeLeftovers(): void {
-  const schemes = new Set([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
+export function closeLeftovers(schemes: readonly string[]): void {
   const uriOf = ({ input }: vscode.Tab): vscode.Uri | undefined => (input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff ? input.modified : undefined);
-  const left = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.filter((tab) => schemes.has(uriOf(tab)?.scheme ?? '')));
+  const left = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.filter((tab) => schemes.includes(uriOf(tab)?.scheme ?? '')));
   if (left.length > 0) void vscode.window.tabGroups.close(left, true);
 }

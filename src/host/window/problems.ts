@@ -1,4 +1,4 @@
-/** What the command line says of files, in the Problems view. */
+/** What the command line says of files, in the Problems view: what only it finds, as it reads datasets whole and the environment. */
 import * as vscode from 'vscode';
 import type { Problem } from '../../config/source/problem.ts';
 
@@ -20,7 +20,11 @@ export class FileProblems implements vscode.Disposable {
       byFile.set(problem.file, list);
     }
     this.#collection.clear();
-    for (const [file, list] of byFile) this.#collection.set(vscode.Uri.file(file), list);
+    for (const [file, list] of byFile) {
+      const uri = vscode.Uri.file(file);
+      const known = vscode.languages.getDiagnostics(uri); // of the language server
+      this.#collection.set(uri, list.filter((one) => !known.some((other) => isSame(one, other))));
+    }
   }
 
   clear(): void {
@@ -31,6 +35,10 @@ export class FileProblems implements vscode.Disposable {
     this.#listener.dispose();
     this.#collection.dispose();
   }
+}
+
+function isSame(a: vscode.Diagnostic, b: vscode.Diagnostic): boolean {
+  return a.source === b.source && a.code === b.code && a.range.start.line === b.range.start.line;
 }
 
 function diagnosticOf({ line, column, endLine, endColumn, message, mend, severity, code }: Problem): vscode.Diagnostic {

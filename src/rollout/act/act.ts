@@ -10,7 +10,7 @@ import type { PendingBlob, Recorder } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Match, Prefix, PrefixRequest } from './prefix.ts';
 import type { Effects, EffectKind, RecordedAction } from './recorded.ts';
-import type { Serial } from './serial.ts';
+import type { Queue } from './serial.ts';
 
 /** What an effect gave: recorded as its message, if any, and its end, in one append. */
 export interface Outcome<K extends EffectKind> {
@@ -27,13 +27,16 @@ export interface Outcome<K extends EffectKind> {
 /** One outside effect. */
 export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixRequest {
   readonly kind: K;
+  /** Of a tool or a world: the step it belongs to. A model call's start tells its own. */
   readonly step: number;
-  /** What is asked; made only when it is not answered from the prefix. */
-  start(): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
+  /** seq of the `agent.start` it lies in, of a team's member. */
+  readonly parent?: number | undefined;
+  /** What is asked; made only when it is not answered from the prefix. `again`: it was asked before, and its answer is lost. */
+  start(again?: RecordedAction<K>): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
   /** Makes the effect. `start` has the edits made at the gate. Does not throw: a failure is an end. */
   perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
   /** Effects of one queue happen one after the other, gates included. */
-  readonly queue?: Serial;
+  readonly queue?: Queue;
   /** It is made only once its start is stored: whoever takes over must know that it may have happened. */
   readonly onlyStored?: boolean;
   /** Of a model call: whether it is the first to see a message. */
@@ -45,6 +48,8 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
 export interface Acted<K extends EffectKind = EffectKind> {
   /** seq of the start. */
   readonly span: number;
+  /** As it was asked. */
+  readonly start: Effects[K]['start'];
   /** Absent of an opened world. */
   readonly end: Effects[K]['end'] | undefined;
   /** With the edits made to it. */
@@ -62,8 +67,8 @@ export interface ActParts {
   readonly gates: Gates;
   /** Limits, cancel, loss of the lease: no new effect begins after it. */
   readonly stop: Stop;
-  /** Told once when a fork's requests are not those of its prefix. */
-  diverged(request: PrefixRequest): void;
+  /** Told when a fork's requests are not those of its prefix. `lost`: nothing that is recorded of this agent is an answer any more. */
+  diverged(request: PrefixRequest, lost: boolean): void;
 }
 
 const START_KIND = { model: 'model.start', tool: 'tool.start', world: 'world.open' } as const;
@@ -94,8 +99,8 @@ export class Act {
     const starts = live ? await this.#start(requests, matches) : [];
     return requests.map((request, index) => {
       const match = matches[index];
-      const inTurn = (run: () => Promise<Acted<K>>): Promise<Acted<K>> => (request.queue === undefined ? run() : request.queue.run(run));
-      if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action));
+      const inTurn = (run: () => Promise<Acted<K>>, recorded?: number): Promise<Acted<K>> => (request.queue === undefined ? run() : request.queue.run(run, recorded));
+      if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action), match.action.seq);
       const start = starts[index];
       if (start === undefined) throw new Error('a request that is not answered was started');
       const again = match?.how === 'again' ? match.action : undefined;
@@ -105,7 +110,7 @@ export class Act {
 
   #match<K extends EffectKind>(request: ActRequest<K>): Match<K> {
     const match = this.#parts.prefix.take(request);
-    if (match.how === 'answered' ? !match.exact : match.how === 'new' && match.diverged) this.#parts.diverged(request);
+    if (match.how === 'answered' ? !match.exact : match.how === 'new' && match.diverged) this.#parts.diverged(request, match.how === 'new');
     return match;
   }
 
@@ -119,11 +124,12 @@ export class Act {
     const drafts: Draft[] = [];
     const blobs: PendingBlob[] = [];
     const made = requests.map((request, index) => {
-      if (matches[index]?.how === 'answered') return undefined;
-      const start = request.start();
+      const match = matches[index];
+      if (match?.how === 'answered') return undefined;
+      const start = request.start(match?.how === 'again' ? match.action : undefined);
       if (start.blobs !== undefined) blobs.push(...start.blobs);
       // The kind and its data belong together by `Effects`; the compiler does not see it through the type parameter.
-      drafts.push({ kind: START_KIND[request.kind], agent: agentOf(request), data: start.data } as Draft);
+      drafts.push({ kind: START_KIND[request.kind], agent: agentOf(request), parent: request.parent, data: start.data } as Draft);
       return { data: start.data, index: drafts.length - 1 };
     });
     const first = log.append(drafts, blobs);
@@ -135,13 +141,13 @@ export class Act {
     const { end } = action;
     if (end === undefined) throw new Error('only ended actions are answers');
     const subject: Subject<K> = {
-      agent: request.agent, kind: request.kind, name: request.name, span: action.seq, step: request.step, start: action.start,
+      agent: request.agent, kind: request.kind, name: request.name, span: action.seq, step: stepOf(request, action.start), start: action.start,
       end: { ...end },
     };
     await gates.passRecorded(subject);
     // What the agent asked next shows which edits it had seen by then.
     const message = end.message === undefined ? undefined : edits.resolve(end.message, prefix.nextStart(request.agent, end.seq));
-    const done: Acted<K> = { span: action.seq, end: end.data, message, endSeq: end.seq, recorded: true };
+    const done: Acted<K> = { span: action.seq, start: action.start, end: end.data, message, endSeq: end.seq, recorded: true };
     await request.settled?.(done);
     return done;
   }
@@ -151,7 +157,7 @@ export class Act {
   ): Promise<Acted<K>> {
     const { log, gates, stop, recorder } = this.#parts;
     const subject: Subject<K> = {
-      agent: request.agent, kind: request.kind, name: request.name, span, step: request.step, start,
+      agent: request.agent, kind: request.kind, name: request.name, span, step: stepOf(request, start), start,
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
     };
     if (again !== undefined) this.#repeatEdits(subject, again);
@@ -165,7 +171,7 @@ export class Act {
     }
     const after = gates.pass('after', subject, again?.seq);
     if (after !== undefined) await after;
-    const done: Acted<K> = { span, end: subject.end?.data, message: subject.end?.message, endSeq: subject.end?.seq ?? log.last, recorded: false };
+    const done: Acted<K> = { span, start: subject.start, end: subject.end?.data, message: subject.end?.message, endSeq: subject.end?.seq ?? log.last, recorded: false };
     const settled = request.settled?.(done);
     if (settled !== undefined) await settled;
     return done;
@@ -202,6 +208,10 @@ export class Act {
     subject.end = { seq, data, message };
     if (outcome.changes !== undefined) subject.changes = outcome.changes;
   }
+}
+
+function stepOf<K extends EffectKind>({ step }: ActRequest<K>, start: Effects[K]['start']): number {
+  return 'step' in start ? start.step : step;
 }
 
 function agentOf(action: { readonly agent: string }): string | undefined {

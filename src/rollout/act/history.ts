@@ -37,12 +37,20 @@ export class History {
   readonly edits = new Edits();
   /** By agent, in order. */
   readonly #injected = new Map<string, Injected[]>();
+  /** What agents wrote to one another, by whom it is for. */
+  readonly #mail = new Map<string, LoggedMessage[]>();
   openHold: OpenHold | undefined;
   /** The newest snapshot of the world. */
   snapshot: { readonly seq: number; readonly sha: string } | undefined;
   snapshots = 0;
   /** seqs of the tool starts whose calls changed the world. */
   readonly changing = new Set<number>();
+  /** The instances of a team's members that began, and whether their end is recorded. */
+  readonly members = new Map<string, { readonly seq: number; ended: boolean }>();
+  /** seqs of the tool starts behind which another agent works. */
+  readonly delegating = new Set<number>();
+  /** The number of the newest step. */
+  lastStep = 0;
   /** What this rollout's own score was, when it got that far. */
   score: EventData['score'] | undefined;
   /** Whether somebody changed this rollout while it ran. */
@@ -90,6 +98,7 @@ export class History {
         this.#message(event, edit);
         return;
       case 'model.start':
+        this.lastStep = Math.max(this.lastStep, event.data.step);
         this.#start(event, 'model', 'model', this.#contextHash.of(this.#messages(event.data.context)));
         return;
       case 'tool.start':
@@ -104,6 +113,15 @@ export class History {
         if (own && event.data.source === 'edited') this.touched = true;
         if (own && event.kind === 'model.end') for (const retry of event.data.retries ?? []) this.activeMs -= retry.ms;
         return;
+      case 'agent.start':
+        if (event.agent !== undefined) this.members.set(event.agent, { seq: event.seq, ended: false });
+        if (event.parent !== undefined) this.delegating.add(event.parent);
+        return;
+      case 'agent.end': {
+        const member = this.members.get(event.agent ?? '');
+        if (member !== undefined && member.seq === event.span && !isLost(event.data)) member.ended = true;
+        return;
+      }
       case 'world.diff':
         if (event.span !== undefined) this.changing.add(event.span);
         return;
@@ -147,6 +165,8 @@ export class History {
       this.inbox(event.agent ?? '').push({ seq: event.seq, message });
       if (event.seq >= this.#own) this.touched = true;
     }
+    const { to, topic, role } = event.data;
+    if (to !== undefined && topic !== undefined && role === 'user') this.mail(to).push(message);
     if (edit === undefined || event.data.origin !== 'edited') return;
     const m = edit.data.of.m ?? (edit.data.of.seq === undefined ? undefined : this.messageOf(edit.data.of.seq));
     const target = m === undefined ? undefined : this.#log.messages.get(m);
@@ -194,6 +214,13 @@ export class History {
     let inbox = this.#injected.get(agent);
     if (inbox === undefined) this.#injected.set(agent, (inbox = []));
     return inbox;
+  }
+
+  /** What other agents wrote to an instance, in order. */
+  mail(path: string): LoggedMessage[] {
+    let mail = this.#mail.get(path);
+    if (mail === undefined) this.#mail.set(path, (mail = []));
+    return mail;
   }
 
   /** Recorded tool calls asked for from seq `from` on that ended, in the order they ended. */

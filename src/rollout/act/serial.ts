@@ -1,5 +1,10 @@
+/** What decides when an effect's turn has come. `recorded`: seq of the start, of one that the record answers. */
+export interface Queue {
+  run<T>(task: () => Promise<T>, recorded?: number): Promise<T>;
+}
+
 /** Runs tasks one after the other, in the order they came; one that fails does not stop the next. */
-export class Serial {
+export class Serial implements Queue {
   #tail: Promise<unknown> = Promise.resolve();
 
   run<T>(task: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import type { EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
-import type { ToolSet } from '../tools/toolSet.ts';
+import type { FoundTool } from '../tools/toolSet.ts';
 import { toolKey, type History } from './history.ts';
 
 /** The ends that close all open spans, newest first, for they may be inside one another. `cut`: they go on in a fork's parent. */
@@ -58,7 +58,8 @@ const MOST_LOSSES = 3;
 /** Tools whose open call was open each time a worker was lost, and that often. `ownFrom`: as above. */
 export function deadlyCalls(log: Log, history: History, ownFrom: number): string[] {
   return log.openSpans.flatMap((start) => {
-    if (start.kind !== 'tool.start' || start.seq < ownFrom) return [];
+    // A call behind which another agent works may well outlive several workers.
+    if (start.kind !== 'tool.start' || start.seq < ownFrom || history.delegating.has(start.seq)) return [];
     const losses = 1 + history.lostCalls(ownFrom, start.agent ?? '', toolKey(start.data));
     return losses >= MOST_LOSSES ? [start.data.name] : [];
   });
@@ -66,12 +67,13 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
 
 /**
  * The names of tools whose recorded calls lived in a session that is gone and cannot be brought back: a stateful
- * server's, a shell's, or a world's that keeps no snapshot of what they did. `from`: the first seq that counts.
+ * server's, a shell's, or a world's that keeps no snapshot of what they did. `find`: a tool as an agent has it.
+ * `from`: the first seq that counts.
  */
-export function lostSessions(history: History, tools: ToolSet, from: number): string[] {
+export function lostSessions(history: History, find: (agent: string, name: string) => FoundTool | undefined, from: number): string[] {
   const names = new Set<string>();
   for (const action of history.endedCalls(from)) {
-    const found = tools.find(action.name);
+    const found = find(action.agent, action.name);
     const { end } = action;
     if (found === undefined || end === undefined || end.data.source === 'edited') continue;
     const neverMade = end.data.error?.class === 'invalid_arguments' || end.data.error?.class === 'unknown_tool' || end.data.error?.class === 'malformed_output';

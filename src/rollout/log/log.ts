@@ -24,8 +24,13 @@ export interface NewMessage {
   readonly origin: Origin;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly topic?: string | undefined;
+  readonly priority?: number | undefined;
   readonly headers?: EventData['message']['headers'] | undefined;
 }
+
+/** Who says it to whom, about what. */
+export type Envelope = Pick<NewMessage, 'from' | 'to' | 'topic' | 'priority' | 'headers'>;
 
 /** Sees each event as it is appended, whole (nothing is a blob yet). */
 export type Observer = (event: TraceEvent) => void;
@@ -172,13 +177,15 @@ export class Log {
 }
 
 /** The event of a message that has its ordinal. */
-export function messageDraft(message: LoggedMessage, extra: Pick<NewMessage, 'from' | 'to' | 'headers'>, agent: string | undefined, span?: number): Draft {
+export function messageDraft(message: LoggedMessage, extra: Envelope, agent: string | undefined, span?: number): Draft {
   return {
     kind: 'message', agent, span,
     data: {
       m: message.m, role: message.role, parts: [...message.parts], origin: message.origin,
       ...(extra.from === undefined ? undefined : { from: extra.from }),
       ...(extra.to === undefined ? undefined : { to: extra.to }),
+      ...(extra.topic === undefined ? undefined : { topic: extra.topic }),
+      ...(extra.priority === undefined ? undefined : { priority: extra.priority }),
       ...(extra.headers === undefined ? undefined : { headers: extra.headers }),
     },
   };

@@ -1,12 +1,12 @@
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import type { Json } from '../../common/json.ts';
+import { isJsonObject, type Json } from '../../common/json.ts';
 import type { Log } from '../log/log.ts';
 import { textOf, type LoggedMessage } from '../log/messages.ts';
 import { answerOf, answerOfCall } from './answer.ts';
 import { divide, dropNotice, shortened, summaryOf, summaryRequest, withoutReasoning } from './compaction.ts';
 import type { Context } from './context.ts';
-import type { Limits } from './limits.ts';
+import type { Allowance } from './limits.ts';
 import type { ModelCaller } from './modelCall.ts';
 import type { ToolCaller, ToolCallPart } from '../tools/toolCalls.ts';
 import type { ToldTools } from '../tools/toolSet.ts';
@@ -15,16 +15,21 @@ import type { SimulatedUser } from './user.ts';
 export interface AgentParts {
   readonly agent: SubmittedAgent;
   readonly log: Log;
-  readonly limits: Limits;
+  /** Instance path. */
+  readonly path: string;
+  readonly limits: Allowance;
   readonly context: Context;
   readonly model: ModelCaller;
   readonly tools: ToolCaller;
   readonly told: ToldTools;
   readonly user: SimulatedUser | undefined;
-  /** The step of the newest model call. */
-  step(): number;
+  /** Members that it may hand the work to, by the names of the tools. */
+  readonly handoffs: ReadonlyMap<string, string>;
   makeContext(messages: readonly LoggedMessage[]): Context;
 }
+
+/** How an agent's work ended: with its answer (null when the rule finds none), or handed to a member of its team. */
+export type AgentEnd = { readonly answer: Json } | { readonly handTo: string; readonly message: string };
 
 /**
  * One agent at work: model call, tool calls, model call … until it answers. Nothing in here reads a clock, chance or
@@ -36,13 +41,14 @@ export class Agent {
   #fixed = 0;
   /** The newest message without tool calls. */
   #said: string | undefined;
+  #last: LoggedMessage | undefined;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
   }
 
-  /** Begins with these messages and gives the answer; null when the rule finds none. Throws ClassedError. */
-  async run(opening: readonly LoggedMessage[]): Promise<Json> {
+  /** Begins with these messages. Throws ClassedError. */
+  async run(opening: readonly LoggedMessage[]): Promise<AgentEnd> {
     const { agent, context, user } = this.#parts;
     context.push(...opening);
     this.#fixed = opening.length;
@@ -50,14 +56,14 @@ export class Agent {
       const reply = await this.#think();
       const calls = reply.parts.filter((part): part is ToolCallPart => part.type === 'tool_call');
       if (calls.length > 0) {
-        const answer = await this.#useTools(calls);
-        if (answer !== undefined) return answer.value;
+        const end = await this.#useTools(calls);
+        if (end !== undefined) return end;
         continue;
       }
       this.#said = textOf(reply.parts);
-      if (user === undefined) return answerOf(agent.answer, this.#said);
+      if (user === undefined) return { answer: answerOf(agent.answer, this.#said) };
       const heard = await user.answer(reply);
-      if (heard === undefined) return answerOf(agent.answer, this.#said);
+      if (heard === undefined) return { answer: answerOf(agent.answer, this.#said) };
       context.push(heard);
     }
   }
@@ -66,6 +72,11 @@ export class Agent {
   get answerSoFar(): Json {
     const { agent, user } = this.#parts;
     return user === undefined || this.#said === undefined ? null : answerOf(agent.answer, this.#said);
+  }
+
+  /** Its model's newest message. */
+  get last(): LoggedMessage | undefined {
+    return this.#last;
   }
 
   /** What the model was last shown, with its replies. */
@@ -79,7 +90,8 @@ export class Agent {
     for (;;) {
       const { end, message } = await this.#call(context, told);
       if (message !== undefined) {
-        context.push(withoutReasoning(message, agent.context, log, agent.name));
+        this.#last = message;
+        context.push(withoutReasoning(message, agent.context, log, this.#parts.path));
         context.seen();
         return message;
       }
@@ -99,34 +111,41 @@ export class Agent {
   }
 
   async #makeRoom(message: string): Promise<void> {
-    const { agent, log, context } = this.#parts;
+    const { agent, path, log, context } = this.#parts;
     const division = agent.context.overflow === 'fail' ? undefined : divide(context.items, this.#fixed);
     if (division === undefined) throw new ClassedError('context_overflow', message);
     const { fixed, old, recent } = division;
     const summary = agent.context.overflow === 'summarize' ? await this.#sumUp([...fixed, ...old]) : undefined;
-    const standIn = summary === undefined ? dropNotice(old, log, agent.name) : summaryOf(summary, log, agent.name);
+    const standIn = summary === undefined ? dropNotice(old, log, path) : summaryOf(summary, log, path);
     context.rewrite([...fixed, standIn, ...recent]);
   }
 
   /** The model's own summary; undefined when even that does not fit, and the messages are dropped. */
   async #sumUp(messages: readonly LoggedMessage[]): Promise<string | undefined> {
-    const { agent, log } = this.#parts;
-    const { end, message } = await this.#call(this.#parts.makeContext([...messages, summaryRequest(log, agent.name)]));
+    const { path, log } = this.#parts;
+    const { end, message } = await this.#call(this.#parts.makeContext([...messages, summaryRequest(log, path)]));
     if (message !== undefined) return textOf(message.parts);
     if (end.error !== undefined && end.error.class !== 'context_overflow') throw new ClassedError(end.error.class, end.error.message);
     return undefined;
   }
 
-  /** Makes the calls; gives the answer when one of them was the answering tool's and went well. */
-  async #useTools(calls: readonly ToolCallPart[]): Promise<{ readonly value: Json } | undefined> {
-    const { agent, log, context, model, tools } = this.#parts;
-    const called = await tools.turn(calls, model.calls, this.#parts.step());
-    let answer: { readonly value: Json } | undefined;
+  /** Makes the calls; gives the end when one of them went well that ends the work: the answering tool's, or a handoff. */
+  async #useTools(calls: readonly ToolCallPart[]): Promise<AgentEnd | undefined> {
+    const { agent, path, log, context, model, tools, handoffs } = this.#parts;
+    const called = await tools.turn(calls, model.calls, model.step);
+    let over: AgentEnd | undefined;
     for (const call of called) {
       const { message, end } = call.done;
-      if (message !== undefined) context.push(shortened(message, agent.context, log, agent.name));
-      if (agent.answer.kind === 'tool' && call.part.name === agent.answer.tool && end.status === 'ok') answer = { value: answerOfCall(call.arguments) };
+      if (message !== undefined) context.push(shortened(message, agent.context, log, path));
+      if (end.status !== 'ok') continue;
+      const handTo = handoffs.get(call.part.name);
+      if (handTo !== undefined) over ??= { handTo, message: handoffMessage(call.arguments) };
+      else if (agent.answer.kind === 'tool' && call.part.name === agent.answer.tool) over = { answer: answerOfCall(call.arguments) };
     }
-    return answer;
+    return over;
   }
+}
+
+function handoffMessage(args: Json): string {
+  return isJsonObject(args) && typeof args['message'] === 'string' ? args['message'] : '';
 }

@@ -1,3 +1,4 @@
+import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { seedOf } from '../../common/hash.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Act } from '../act/act.ts';
@@ -7,15 +8,17 @@ import type { RolloutJob, RolloutPorts } from '../job.ts';
 import type { Log } from '../log/log.ts';
 import type { LoggedMessage, Sha256 } from '../log/messages.ts';
 import { TokenChain } from '../log/tokens.ts';
+import type { ToolHost } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Time } from '../time.ts';
+import { ToolCaller } from '../tools/toolCalls.ts';
+import { ToolSet, type AgentTool } from '../tools/toolSet.ts';
+import type { WorldPlace } from '../world.ts';
 import { Agent } from './agent.ts';
 import { Context } from './context.ts';
-import type { Limits, Stopwatch } from './limits.ts';
+import type { Allowance, Limits, Stopwatch } from './limits.ts';
 import { ModelCaller, type ModelCallerParts } from './modelCall.ts';
 import { questionParts, renderPrompt } from './prompt.ts';
-import { ToolCaller } from '../tools/toolCalls.ts';
-import type { ToolSet } from '../tools/toolSet.ts';
 import { fromUsersSide, SimulatedUser, usersWords } from './user.ts';
 
 export interface CrewParts {
@@ -29,9 +32,24 @@ export interface CrewParts {
   readonly limits: Limits;
   readonly stop: Stop;
   readonly life: Stop;
-  readonly tools: ToolSet;
+  /** The tools of each agent's own. */
+  readonly hosts: ReadonlyMap<SubmittedAgent, ToolHost>;
+  readonly world: WorldPlace | undefined;
   readonly time: Time;
   readonly sha256: Sha256;
+}
+
+/** One agent at its place in a team. */
+export interface Place {
+  readonly path: string;
+  readonly agent: SubmittedAgent;
+  /** seq of its `agent.start`; undefined: it is the rollout's one agent, or leads the whole. */
+  readonly parent: number | undefined;
+  readonly limits: Allowance;
+  /** Tools that others of its team are behind. */
+  readonly agents: readonly AgentTool[];
+  /** Members that it may hand the work to, by the names of the tools. */
+  readonly handoffs: ReadonlyMap<string, string>;
 }
 
 /** The seed of a rollout: the same for every try at an attempt. */
@@ -44,65 +62,103 @@ export function userPath(agentName: string): string {
   return agentName === 'user' ? 'simulated_user' : 'user';
 }
 
-/** The agent of a rollout with all it works with, and its user where the world has one. Throws ClassedError for a prompt that the task cannot fill. */
-export function makeAgent(parts: CrewParts): Agent {
-  const { job, ports, act, log, history, gates, watch, limits, stop, tools, time, sha256 } = parts;
-  const { agent, world } = job.submission;
-  const seed = rolloutSeed(job);
-  let steps = 0;
-  const shared: ModelCallerParts = {
-    act, log, recorder: ports.recorder, stop, watch, time, rolloutSeed: seed,
-    nextStep: () => ++steps,
-    ...(ports.chooseEndpoint === undefined ? {} : { chooseEndpoint: (endpoints, current) => ports.chooseEndpoint?.(endpoints, current) ?? current }),
-  };
-  const makeContext = (path: string): Context => new Context(history.edits, history.inbox(path), sha256);
-  const makeTokens = (): TokenChain => new TokenChain(sha256, (sha) => ports.recorder.readBlob(sha, parts.life.signal));
+/** Makes the agents of a rollout, each with all it works with. */
+export class Crew {
+  readonly parts: CrewParts;
+  readonly #seed: number;
+  readonly #models: ModelCallerParts;
+  readonly #tools = new Map<SubmittedAgent, ToolSet>();
+  #step: number;
+  #question: Promise<LoggedMessage['parts']> | undefined;
 
-  const model = new ModelCaller(shared, {
-    path: agent.name, client: ports.model, model: agent.model, tokens: makeTokens(),
-    reply: (reply) => ({ role: 'assistant', parts: reply.parts, origin: 'sampled' }),
-  });
-  return new Agent({
-    agent, log, limits, model, told: tools.told,
-    context: makeContext(agent.name),
-    tools: new ToolCaller({
-      act, log, gates, edits: history.edits, stop, time, watch, sha256, rolloutSeed: seed, toolSeconds: agent.limits.tool_seconds, careful: job.how === 'resumed',
-    }, agent.name, tools),
-    user: world?.user === undefined ? undefined : makeUser(parts, shared, world.user, makeContext, makeTokens()),
-    step: () => steps,
-    makeContext: (messages) => {
-      const context = new Context(history.edits, [], sha256);
-      context.push(...messages);
-      return context;
-    },
-  });
-}
+  /** Throws ClassedError `tool_error` when two tools of an agent have one name. */
+  constructor(parts: CrewParts) {
+    this.parts = parts;
+    const { job, ports, act, log, history, watch, stop, time } = parts;
+    this.#seed = rolloutSeed(job);
+    this.#step = history.lastStep;
+    this.#models = {
+      act, log, recorder: ports.recorder, stop, watch, time, rolloutSeed: this.#seed,
+      nextStep: () => ++this.#step,
+      ...(ports.chooseEndpoint === undefined ? {} : { chooseEndpoint: (endpoints, current) => ports.chooseEndpoint?.(endpoints, current) ?? current }),
+    };
+    for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
+  }
 
-function makeUser(
-  { job, ports, log }: CrewParts, shared: ModelCallerParts, user: NonNullable<NonNullable<RolloutJob['submission']['world']>['user']>,
-  makeContext: (path: string) => Context, tokens: TokenChain,
-): SimulatedUser {
-  if (ports.user === undefined) throw new ClassedError('infrastructure', 'The world has a simulated user, but there is no client for its model.');
-  const path = userPath(job.submission.agent.name);
-  const model = new ModelCaller(shared, {
-    path, client: ports.user, model: { ...user.model, capture: { token_ids: false, logprobs: false } }, tokens,
-    show: fromUsersSide, reply: usersWords(path, job.submission.agent.name), whyNot: 'it is the simulated user\'s',
-  });
-  return new SimulatedUser(path, user.prompt, job.task, log, makeContext(path), model);
-}
+  /** The tools that an agent has without its team. */
+  toolsOf(agent: SubmittedAgent): ToolSet {
+    return this.#tools.get(agent) ?? this.#toolSet(agent, []);
+  }
 
-/** What the agent begins with: its prompt and the task. Throws ClassedError. */
-export async function openingOf({ job, ports, log, life }: Pick<CrewParts, 'job' | 'ports' | 'log' | 'life'>): Promise<LoggedMessage[]> {
-  const { agent } = job.submission;
-  const readFile = async (sha: string): Promise<Uint8Array> => {
+  /** Throws ClassedError. */
+  agent({ path, agent, parent, limits, agents, handoffs }: Place): Agent {
+    const { job, ports, act, log, history, gates, watch, stop, time, sha256 } = this.parts;
+    const tools = agents.length === 0 ? this.toolsOf(agent) : this.#toolSet(agent, agents);
+    const root = agent === job.submission.agent;
+    const user = root ? job.submission.world?.user : undefined;
+    return new Agent({
+      agent, path, log, limits, handoffs, told: tools.told,
+      context: this.#context(path),
+      model: new ModelCaller(this.#models, {
+        path, parent, client: root ? ports.model : (ports.modelOf?.(agent.model) ?? ports.model), model: agent.model, tokens: this.#tokens(),
+        reply: (reply) => ({ role: 'assistant', parts: reply.parts, origin: 'sampled' }),
+      }),
+      tools: new ToolCaller({
+        act, log, gates, edits: history.edits, stop, time, watch, sha256, parent, rolloutSeed: this.#seed, toolSeconds: agent.limits.tool_seconds, careful: job.how === 'resumed',
+      }, path, tools),
+      user: user === undefined ? undefined : this.#user(user),
+      makeContext: (messages) => {
+        const context = new Context(history.edits, [], sha256);
+        context.push(...messages);
+        return context;
+      },
+    });
+  }
+
+  /** What an agent begins with: its prompt and, unless another told it what to do, the task. Throws ClassedError. */
+  async opening(path: string, agent: SubmittedAgent, asked: boolean): Promise<LoggedMessage[]> {
+    const { job, log } = this.parts;
+    const prompt = renderPrompt(agent.prompt.text, job.task);
+    const question = asked ? await (this.#question ??= questionParts(job.task, (sha) => this.#readFile(sha))) : undefined;
+    return [
+      ...(prompt.trim() === '' ? [] : [log.intern({ role: 'system', parts: [{ type: 'text', content: prompt }], origin: 'given' }, path)]),
+      ...(question === undefined ? [] : [log.intern({ role: 'user', parts: question, origin: 'given' }, path)]),
+    ];
+  }
+
+  async #readFile(sha: string): Promise<Uint8Array> {
+    const { ports, life } = this.parts;
     try {
       return await life.race(ports.recorder.readBlob(sha, life.signal));
     } catch (error) {
       throw ClassedError.from(error, 'infrastructure');
     }
-  };
-  const prompt = renderPrompt(agent.prompt.text, job.task);
-  const question = await questionParts(job.task, readFile);
-  const system = prompt.trim() === '' ? [] : [log.intern({ role: 'system', parts: [{ type: 'text', content: prompt }], origin: 'given' }, agent.name)];
-  return [...system, log.intern({ role: 'user', parts: question, origin: 'given' }, agent.name)];
+  }
+
+  #toolSet(agent: SubmittedAgent, agents: readonly AgentTool[]): ToolSet {
+    const { hosts, world, sha256 } = this.parts;
+    return new ToolSet(hosts.get(agent), world, agent.answer, sha256, agents);
+  }
+
+  #context(path: string): Context {
+    const { history, sha256 } = this.parts;
+    return new Context(history.edits, history.inbox(path), sha256);
+  }
+
+  #tokens(): TokenChain {
+    const { ports, life, sha256 } = this.parts;
+    return new TokenChain(sha256, (sha) => ports.recorder.readBlob(sha, life.signal));
+  }
+
+  #user(user: NonNullable<NonNullable<RolloutJob['submission']['world']>['user']>): SimulatedUser {
+    const { job, ports, log } = this.parts;
+    if (ports.user === undefined) throw new ClassedError('infrastructure', 'The world has a simulated user, but there is no client for its model.');
+    const { name } = job.submission.agent;
+    const path = userPath(name);
+    const model = new ModelCaller(this.#models, {
+      path, client: ports.user, model: { ...user.model, capture: { token_ids: false, logprobs: false } }, tokens: this.#tokens(),
+      show: fromUsersSide, reply: usersWords(path, name), whyNot: 'it is the simulated user\'s',
+    });
+    return new SimulatedUser(path, user.prompt, job.task, log, this.#context(path), model);
+  }
 }

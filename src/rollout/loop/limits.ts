@@ -81,8 +81,15 @@ export class Counter {
   }
 }
 
+/** What may still be used. */
+export interface Allowance {
+  /** Counts a model call about to be made. Throws class `limit` when there may be none. */
+  step(): void;
+  used(tokens: number): void;
+}
+
 /** The limits of an agent. Steps and tokens are looked at before each model call, seconds interrupt. */
-export class Limits {
+export class Limits implements Allowance {
   readonly #limits: SubmittedAgent['limits'];
   readonly #watch: Stopwatch;
   readonly #time: Time;

@@ -35,6 +35,8 @@ export interface ModelCallerAgent {
   readonly client: ModelClient;
   readonly model: SubmittedModel;
   readonly tokens: TokenChain;
+  /** seq of its `agent.start`, of a team's member. */
+  readonly parent?: number | undefined;
   /** How its context is put to the model; absent: as it is. */
   readonly show?: (messages: readonly LoggedMessage[]) => readonly Message[];
   /** How its reply goes into the log. */
@@ -49,6 +51,7 @@ export class ModelCaller {
   readonly #agent: ModelCallerAgent;
   readonly #sampling: JsonObject;
   #calls = 0;
+  #step = 0;
   #endpoint: string;
   /** Tool lists whose text is stored already. */
   readonly #stored = new Set<string>();
@@ -66,17 +69,22 @@ export class ModelCaller {
     return this.#calls;
   }
 
+  /** The step of its newest call. */
+  get step(): number {
+    return this.#step;
+  }
+
   /** One call over the context, whose reply is not yet in it. A failed call is an `end` with an error. */
   async call(context: Context, tools: ToldTools = NO_TOOLS): Promise<Acted<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
-    const { path, model, tokens } = this.#agent;
+    const { path, model, tokens, parent } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);
-    const step = this.#parts.nextStep();
     const done = await act.one<'model'>({
-      kind: 'model', agent: path, name: 'model', step,
+      kind: 'model', agent: path, name: 'model', step: 0, parent,
       key: (before) => context.key(before),
       isNew: (m) => context.isNew(m),
-      start: () => {
+      start: (again) => {
+        const step = again?.start.step ?? this.#parts.nextStep();
         const { endpoints } = model;
         this.#endpoint = this.#parts.chooseEndpoint?.(endpoints, this.#endpoint) ?? this.#endpoint;
         context.settle();
@@ -89,6 +97,7 @@ export class ModelCaller {
       perform: (start, subject) => this.#perform(context, tools, start, subject),
     });
     if (done.end === undefined) throw new Error('a model call has an end');
+    this.#step = done.start.step;
     if (done.recorded) tokens.recorded(done.span, done.end.tokens);
     context.settle(done.endSeq);
     return { ...done, end: done.end };

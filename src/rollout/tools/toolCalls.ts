@@ -1,3 +1,4 @@
+import { deferred } from '../../common/abort.ts';
 import { seedOf } from '../../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
@@ -8,16 +9,17 @@ import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { Subject } from '../gates/subject.ts';
-import type { Log } from '../log/log.ts';
+import type { Envelope, Log } from '../log/log.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { Sha256 } from '../log/messages.ts';
 import type { CallInspection, ToolOutcome, ToolSpec } from '../ports.ts';
 import { settledWithin, type Stop } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import type { WorldCall } from '../world.ts';
+import { withRetries, type ToolRetries } from './retries.ts';
 import { argumentProblems } from './schemaCheck.ts';
 import { ToolLog } from './toolLog.ts';
-import type { FoundTool, ToolSet } from './toolSet.ts';
+import type { AgentCall, FoundTool, ToolSet } from './toolSet.ts';
 
 export type ToolCallPart = Extract<Part, { type: 'tool_call' }>;
 
@@ -41,6 +43,8 @@ export interface ToolCallerParts {
   readonly toolSeconds: number;
   /** An earlier holder was lost, so every call is stored before it is made: should it be what ends workers, that is known. */
   readonly careful: boolean;
+  /** seq of the agent's own `agent.start`, of a team's member. */
+  readonly parent?: number | undefined;
 }
 
 /** A call that is over. */
@@ -71,7 +75,12 @@ export class ToolCaller {
    * Gives them in call order. A failed call is an `end` with an error; rejects only when the rollout cannot go on.
    */
   async turn(calls: readonly ToolCallPart[], modelCall: number, step: number): Promise<ToolCalled[]> {
-    const outcomes: Gave[] = calls.map(() => ({}));
+    const found = calls.map((part) => this.#tools.find(part.name));
+    const together = found.filter((tool) => tool?.agent !== undefined).length;
+    const outcomes = calls.map((part, index): Gave => {
+      const call = found[index]?.agent?.ask(part.id, together);
+      return call === undefined ? {} : { call };
+    });
     const requests = calls.map((part, index) => this.#request(part, seedOf(this.#parts.rolloutSeed, this.#agent, modelCall, index), step, outcomes[index] ?? {}));
     const settled = await Promise.allSettled(await this.#parts.act.all(requests));
     const called = settled.map((result, index): ToolCalled => {
@@ -99,13 +108,17 @@ export class ToolCaller {
     const effect = found?.spec.effect ?? 'pure';
     const start = startOf(part, effect);
     const world = found?.world;
+    const { call } = outcome;
     const worldCall = (span: number): WorldCall => ({ call: { id: part.id, name: part.name, arguments: argumentsOf(this.#edited(span, part)) }, seed, effect });
     return {
-      kind: 'tool', agent: this.#agent, name: part.name, step,
+      kind: 'tool', agent: this.#agent, name: part.name, step, parent: this.#parts.parent,
       key: () => toolKey(start),
       start: () => ({ data: start }),
       perform: (asked, subject) => this.#perform(asked, subject, seed, outcome),
       onlyStored: effect === 'irreversible' || this.#parts.careful,
+      ...(call === undefined ? {} : {
+        settled: (done: Acted<'tool'>) => (done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined),
+      }),
       ...(world === undefined ? {} : {
         queue: world.queue,
         settled: (done: Acted<'tool'>) => (done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value)),
@@ -118,18 +131,40 @@ export class ToolCaller {
     const now = (): number => this.#clock.value(time.monotonic());
     const began = now();
     const prints = new ToolLog(log, this.#agent, subject.span);
+    const retries: ToolRetries = [];
+    const took = (): Took => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
     try {
       stop.check();
-      const gave = await this.#make(this.#checked(asked), asked, subject, seed, prints);
+      const found = this.#checked(asked);
+      const gave = await withRetries(found.spec, this.#retryPorts(prints), retries, () => (outcome.call === undefined ? this.#make(found, asked, subject, seed, prints) : delegated(outcome.call, asked, subject)));
       outcome.value = gave;
       prints.end();
-      return this.#given(asked, gave, roundMs(now() - began));
+      return this.#given(asked, gave, took(), outcome.call?.envelope);
     } catch (thrown) {
       const error = this.#classed(thrown);
       if (error.class === 'infrastructure') stop.stop(error); // the try is over, and so are the calls beside this one
       prints.end();
-      return failed(asked, error, roundMs(now() - began));
+      return failed(asked, error, took(), outcome.call?.envelope);
     }
+  }
+
+  #retryPorts(prints: ToolLog): Parameters<typeof withRetries>[1] {
+    const { stop, time, log } = this.#parts;
+    return {
+      now: () => log.now(),
+      monotonic: () => this.#clock.value(time.monotonic()),
+      classed: (thrown) => this.#classed(thrown),
+      tell: (text) => prints.add('err', text),
+      wait: async (ms) => {
+        const over = deferred<undefined>();
+        const cancel = time.timer(ms, () => over.resolve(undefined));
+        try {
+          await stop.race(over.promise);
+        } finally {
+          cancel();
+        }
+      },
+    };
   }
 
   /** Throws ClassedError when the call cannot be made as it was asked. */
@@ -176,6 +211,7 @@ export class ToolCaller {
       limit.end();
       inspect?.closed();
       subject.inspect?.(undefined);
+      delete subject.inspect; // a call that is made again is not stepped into again
       release();
     }
   }
@@ -216,10 +252,10 @@ export class ToolCaller {
     return error.class === 'cancelled' || error.class === 'limit' ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack }) : error;
   }
 
-  #given(asked: EventData['tool.start'], gave: ToolOutcome, ms: number): Outcome<'tool'> {
+  #given(asked: EventData['tool.start'], gave: ToolOutcome, took: Took, envelope?: Envelope): Outcome<'tool'> {
     const parts: Part[] = [{ type: 'tool_call_response', id: asked.call, response: gave.response }, ...(gave.parts ?? [])];
-    const end: EventData['tool.end'] = { status: 'ok', ms, source: 'live', ...(gave.cut === undefined ? {} : { cut: gave.cut }) };
-    const base = { message: { role: 'tool', parts, origin: 'tool' } as const, changes: gave.changes };
+    const end: EventData['tool.end'] = { status: 'ok', ...took, source: 'live', ...(gave.cut === undefined ? {} : { cut: gave.cut }) };
+    const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: gave.changes };
     if (gave.full === undefined) return { ...base, end };
     const sha = this.#parts.sha256(gave.full);
     const media = 'text/plain';
@@ -231,8 +267,18 @@ export class ToolCaller {
   }
 }
 
+/** How long a call took, with the tries before the last. */
+type Took = Pick<EventData['tool.end'], 'ms' | 'retries'>;
+
+/** Another agent's work. It has no time limit of its own: its calls have theirs, and the rollout has one. */
+async function delegated(call: AgentCall, asked: EventData['tool.start'], subject: Subject<'tool'>): Promise<ToolOutcome> {
+  return { response: await call.make(argumentsOf(asked.arguments), subject.span) };
+}
+
 /** What a call gave; without a value it failed. */
 interface Gave {
+  /** Another agent answers it. */
+  readonly call?: AgentCall;
   value?: ToolOutcome;
 }
 
@@ -296,9 +342,9 @@ function reasonOf(raw: string): string {
 }
 
 /** The call's end, and what the model is answered; nothing when the rollout itself ends. */
-function failed(asked: EventData['tool.start'], error: ClassedError, ms: number): Outcome<'tool'> {
-  const end: EventData['tool.end'] = { status: 'error', ms, source: 'live', error: error.toTrace() };
+function failed(asked: EventData['tool.start'], error: ClassedError, took: Took, envelope?: Envelope): Outcome<'tool'> {
+  const end: EventData['tool.end'] = { status: 'error', ...took, source: 'live', error: error.toTrace() };
   if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
   const response = `Error (${error.class}): ${error.message}`;
-  return { message: { role: 'tool', parts: [{ type: 'tool_call_response', id: asked.call, response }], origin: 'tool' }, end };
+  return { message: { role: 'tool', parts: [{ type: 'tool_call_response', id: asked.call, response }], origin: 'tool', ...envelope }, end };
 }

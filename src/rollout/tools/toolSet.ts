@@ -1,5 +1,7 @@
 import type { AnswerRule } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import type { Json, JsonObject } from '../../common/json.ts';
+import type { Envelope } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
 import type { WorldPlace } from '../world.ts';
@@ -21,6 +23,24 @@ export interface FoundTool {
   readonly host: ToolHost | undefined;
   /** Set when the call goes to the world. */
   readonly world: WorldPlace | undefined;
+  /** Set when another agent is behind it. */
+  readonly agent?: AgentTool;
+}
+
+/** A tool that another agent is behind. */
+export interface AgentTool {
+  readonly spec: ToolSpec;
+  /** For each call, in the order they are asked for. `together`: so many agents are called in this turn. */
+  ask(call: string, together: number): AgentCall;
+}
+
+export interface AgentCall {
+  /** Of the answer; undefined while no agent was asked. */
+  readonly envelope: Envelope | undefined;
+  /** Makes the call whose `tool.start` is `span`. Throws ClassedError. */
+  make(args: JsonObject, span: number): Promise<Json>;
+  /** The record has its answer: what the agent did is gone through again. */
+  recalled(args: JsonObject, span: number): Promise<void>;
 }
 
 /** All tools of one agent: its own, those of the world, and the one that answers where nobody else has it. */
@@ -29,9 +49,10 @@ export class ToolSet {
   readonly #byName = new Map<string, FoundTool>();
 
   /** Throws ClassedError `tool_error` when two tools have one name. */
-  constructor(own: ToolHost, world: WorldPlace | undefined, rule: AnswerRule, sha256: Sha256) {
-    for (const spec of own.specs) this.#add({ spec, host: own, world: undefined });
+  constructor(own: ToolHost | undefined, world: WorldPlace | undefined, rule: AnswerRule, sha256: Sha256, agents: readonly AgentTool[] = []) {
+    for (const spec of own?.specs ?? []) this.#add({ spec, host: own, world: undefined });
     for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world?.session, world });
+    for (const agent of agents) this.#add({ spec: agent.spec, host: undefined, world: undefined, agent });
     if (rule.kind === 'tool' && !this.#byName.has(rule.tool)) this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });
     this.told = told([...this.#byName.values()].map(({ spec }) => spec), sha256);
   }

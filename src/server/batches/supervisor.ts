@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { resolveEnv } from '../../config/env.ts';
-import type { Submission } from '../../config/submission.ts';
+import { agentsOf, type Submission } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
 import type { Log } from '../log.ts';
@@ -220,7 +220,9 @@ export class Supervisor {
     if (found === undefined && tracked.submission !== undefined) return submission;
     const values = found ?? {};
     const agent = resolved(submission.agent.model.endpoints, values);
+    const members = resolved(agentsOf(submission).flatMap(({ model }) => model.endpoints), values);
     const others = [
+      ...new Set(members.filter((endpoint) => !agent.includes(endpoint))),
       ...(submission.world?.user === undefined ? [] : resolved(submission.world.user.model.endpoints, values)),
       ...(submission.scorer.kind === 'judge' ? resolved(submission.scorer.model.endpoints, values) : []),
     ];

@@ -47,7 +47,11 @@ export class BuiltinHost implements ToolHost {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(tools: readonly BuiltinTool[]) {
+  readonly #end: (() => Promise<void>) | undefined;
+
+  /** `end`: ends what the tools share, once none of them runs. */
+  constructor(tools: readonly BuiltinTool[], end?: () => Promise<void>) {
+    this.#end = end;
     this.specs = tools.map((tool) => tool.spec);
     this.#tools = new Map(tools.map((tool) => [tool.spec.name, tool]));
   }
@@ -69,5 +73,6 @@ export class BuiltinHost implements ToolHost {
   async close(): Promise<void> {
     this.#closing.abort(new ClassedError('cancelled', 'The rollout has ended.'));
     await Promise.all(this.#running);
+    await this.#end?.();
   }
 }

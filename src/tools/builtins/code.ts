@@ -2,21 +2,29 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ToolEnvironment } from '../environment.ts';
+import type { ProcessLimits } from '../../config/schema/processLimits.ts';
+import { unkeptOnce } from '../processes/processLimits.ts';
 import { PYTHONS } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
 import { builtin } from './builtinHost.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { processOutcome } from './processOutcome.ts';
 
+/** What Node.js reserves before it runs anything. */
+const NODE_OWN_MB = 768;
+
 interface Interpreter {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Where they are not those of the entry. */
+  readonly limits?: ProcessLimits | undefined;
 }
 
 /** `run_code`: a program in JavaScript, or in Python where it is installed, in a process of its own. */
 export function codeTools(environment: ToolEnvironment): BuiltinTool[] {
-  const { cwd, pools: { env, processGroups } } = environment;
+  const { cwd, limits, pools: { env, processGroups } } = environment;
+  const tell = unkeptOnce(limits);
   const python = findProgram(PYTHONS, env);
   const languages = python === undefined ? ['javascript'] as const : ['javascript', 'python'] as const;
   return [builtin('code', {
@@ -29,10 +37,11 @@ export function codeTools(environment: ToolEnvironment): BuiltinTool[] {
     }),
     effect: 'irreversible',
     sessionBound: true,
-    run: async ({ code, language, timeout }, { signal }) => {
-      const interpreter = language === 'python' && python !== undefined ? pythonInterpreter(python) : nodeInterpreter();
+    run: async ({ code, language, timeout }, context) => {
+      tell(context);
+      const interpreter = language === 'python' && python !== undefined ? pythonInterpreter(python) : nodeInterpreter(limits);
       return processOutcome(await runProcess({
-        file: interpreter.file, args: interpreter.args, cwd, env: { ...env, ...interpreter.env }, input: code, signal, processGroups,
+        file: interpreter.file, args: interpreter.args, cwd, env: { ...env, ...interpreter.env }, input: code, signal: context.signal, processGroups, limits: interpreter.limits ?? limits,
         timeoutMs: timeout === undefined ? undefined : timeout * 1000,
       }));
     },
@@ -40,9 +49,14 @@ export function codeTools(environment: ToolEnvironment): BuiltinTool[] {
 }
 
 /** The Node that runs us: under VS Code that is Electron, told to be Node. */
-function nodeInterpreter(): Interpreter {
+function nodeInterpreter(limits: ProcessLimits | undefined): Interpreter {
   const electron = process.versions['electron'] !== undefined;
-  return { file: process.execPath, args: ['--disable-warning=ExperimentalWarning', '-'], env: electron ? { ELECTRON_RUN_AS_NODE: '1' } : {} };
+  const memory = limits?.memory_mb;
+  return {
+    file: process.execPath, args: ['--disable-warning=ExperimentalWarning', ...(memory === undefined ? [] : [`--max-old-space-size=${memory}`]), '-'], env: electron ? { ELECTRON_RUN_AS_NODE: '1' } : {},
+    // What it takes for itself is none of the program's.
+    ...(memory === undefined ? {} : { limits: { ...limits, memory_mb: memory + NODE_OWN_MB } }),
+  };
 }
 
 function pythonInterpreter(file: string): Interpreter {

@@ -8,6 +8,7 @@ import { textResponse } from '../outcome.ts';
 import { builtin } from './builtinHost.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { confine, confineEntry } from './confine.ts';
+import { told } from './told.ts';
 
 /** Larger files are not read as a whole. */
 const LARGEST_READ = 64 * 1024 * 1024;
@@ -126,26 +127,3 @@ async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {
   }
   return { response: { entries, ...(more ? { more: true } : {}) } };
 }
-
-/** What the file system refuses, in words for a model. */
-async function told(given: string, act: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof ClassedError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const text = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-    throw new ClassedError('tool_error', `${given}: ${text}`, { cause: error });
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'a part of the path is a file, not a folder',
-  EISDIR: 'this is a folder',
-  ENOTEMPTY: 'the folder is not empty',
-  EACCES: 'access is denied',
-  EPERM: 'this is not permitted',
-  ENOSPC: 'the disk is full',
-  ENAMETOOLONG: 'the name is too long',
-};

@@ -1,24 +1,51 @@
+import { StudioError } from '../../common/errors.ts';
+import type { BuiltinSettings } from '../../config/schema/builtinSettings.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
 import type { ToolHost } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../environment.ts';
+import { browserTools } from './browser/tools.ts';
 import { BuiltinHost } from './builtinHost.ts';
 import { calculatorTools } from './calculator.ts';
 import { codeTools } from './code.ts';
+import { documentTools } from './documents/tools.ts';
 import { fileTools } from './files.ts';
+import { audioTools } from './media/audio.ts';
+import { visionTools } from './media/vision.ts';
+import { spreadsheetTools } from './spreadsheet/tools.ts';
 import { terminalTools } from './terminal.ts';
+import { searchTools } from './web/tools.ts';
 
 export type BuiltinName = Extract<SubmittedTools, { kind: 'builtin' }>['name'];
 
-/** A set of built-in tools for one rollout. */
-export function openBuiltin(name: BuiltinName, environment: ToolEnvironment): ToolHost {
+/** A set of built-in tools for one rollout. Throws StudioError `config` when it lacks its settings. */
+export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, settings: BuiltinSettings = {}): ToolHost {
   switch (name) {
+    case 'browser': {
+      const browser = browserTools(environment, settings.browser ?? {});
+      return new BuiltinHost(browser.tools, () => browser.close());
+    }
     case 'terminal':
       return new BuiltinHost(terminalTools(environment));
     case 'code':
       return new BuiltinHost(codeTools(environment));
+    case 'spreadsheet':
+      return new BuiltinHost(spreadsheetTools(environment));
+    case 'documents':
+      return new BuiltinHost(documentTools(environment));
     case 'calculator':
       return new BuiltinHost(calculatorTools());
     case 'files':
       return new BuiltinHost(fileTools(environment));
+    case 'search':
+      return new BuiltinHost(searchTools(told(settings.search, name)));
+    case 'vision':
+      return new BuiltinHost(visionTools(environment, told(settings.vision, name)));
+    case 'audio':
+      return new BuiltinHost(audioTools(environment, told(settings.audio, name)));
   }
+}
+
+function told<T>(settings: T | undefined, name: string): T {
+  if (settings === undefined) throw new StudioError('config', `The built-in ${name} has no settings.`, { mend: `Write \`${name}:\` beside \`builtin: [${name}]\`.` });
+  return settings;
 }

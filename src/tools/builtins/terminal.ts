@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ToolEnvironment } from '../environment.ts';
+import { unkeptOnce } from '../processes/processLimits.ts';
 import { shellCommand } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
 import { builtin } from './builtinHost.ts';
@@ -10,7 +11,8 @@ const SHELL = process.platform === 'win32' ? 'cmd.exe' : '/bin/sh';
 
 /** `execute_command`: a command line in the platform's shell, in the rollout's working directory. */
 export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
-  const { cwd, pools: { env, processGroups } } = environment;
+  const { cwd, limits, pools: { env, processGroups } } = environment;
+  const tell = unkeptOnce(limits);
   return [builtin('terminal', {
     name: 'execute_command',
     description: `Runs a command line with ${SHELL} in the working directory and gives its exit code and what it wrote to stdout and stderr. Each call starts a new shell: \`cd\` and variables do not last, and processes left in the background are ended.`,
@@ -20,9 +22,12 @@ export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
     }),
     effect: 'irreversible',
     sessionBound: true,
-    run: async ({ command, timeout }, { signal }) => processOutcome(await runProcess({
-      ...shellCommand(command, env), cwd, env, signal, processGroups,
-      timeoutMs: timeout === undefined ? undefined : timeout * 1000,
-    })),
+    run: async ({ command, timeout }, context) => {
+      tell(context);
+      return processOutcome(await runProcess({
+        ...shellCommand(command, env), cwd, env, signal: context.signal, processGroups, limits,
+        timeoutMs: timeout === undefined ? undefined : timeout * 1000,
+      }));
+    },
   })];
 }

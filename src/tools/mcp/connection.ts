@@ -6,6 +6,7 @@ import { PRODUCT } from '../../common/product.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
 import type { JsonObject } from '../../common/json.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
+import { unkeptText } from '../processes/processLimits.ts';
 import { answerElicitation } from './elicitation.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { StdioTransport } from './stdio.ts';
@@ -152,10 +153,12 @@ export class McpConnection {
 }
 
 function createTransport(options: ConnectionOptions): StdioTransport | HttpTransport {
-  const { server } = options.entry;
+  const { server, limits } = options.entry;
   if ('url' in server) return new HttpTransport(new URL(server.url), server.headers);
+  const unkept = unkeptText(limits);
+  if (unkept !== undefined) options.onLog(unkept);
   return new StdioTransport(
-    { command: server.command, args: server.args, env: { ...options.env, ...server.env }, cwd: path.resolve(options.cwd, server.cwd ?? '.') },
+    { command: server.command, args: server.args, env: { ...options.env, ...server.env }, cwd: path.resolve(options.cwd, server.cwd ?? '.'), limits },
     options.processGroups, (text) => { options.onLog(text); },
   );
 }

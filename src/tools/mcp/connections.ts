@@ -89,7 +89,7 @@ export class McpConnections {
 
   /** The shared server of an entry. The caller uses and releases it. */
   shared(entry: McpEntry): SharedServer {
-    const key = hashOf({ server: entry.server, name: entry.name });
+    const key = hashOf({ server: entry.server, name: entry.name, limits: entry.limits });
     let server = this.#shared.get(key);
     if (server === undefined) {
       server = new SharedServer(entry, this.#options);

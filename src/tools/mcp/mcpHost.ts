@@ -151,6 +151,8 @@ class McpHost implements ToolHost {
       parameters: tool.inputSchema as JsonObject, // JSON: it came over the wire
       effect: pure ? 'pure' : 'irreversible',
       sessionBound: !pure && !this.#entry.shared,
+      ...(tool.annotations?.idempotentHint === true ? { idempotent: true } : {}),
+      ...(tool.outputSchema === undefined ? {} : { output: tool.outputSchema as JsonObject }),
       from: { kind: 'mcp', name: this.#entry.name },
     };
   }

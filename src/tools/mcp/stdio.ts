@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/client';
+import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { LastLines } from '../processes/output.ts';
 import { killTree } from '../processes/processTree.ts';
@@ -15,6 +16,7 @@ export interface StdioServer {
   /** The whole environment of the process. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  readonly limits?: ProcessLimits | undefined;
 }
 
 /** A larger message is more than any tool result we keep, in base64. */
@@ -66,8 +68,8 @@ export class StdioTransport implements Transport {
   }
 
   start(): Promise<void> {
-    const { command, args, env, cwd } = this.#server;
-    const child = spawnGroup({ file: command, args, cwd, env }, this.#groups);
+    const { command, args, env, cwd, limits } = this.#server;
+    const child = spawnGroup({ file: command, args, cwd, env, limits }, this.#groups);
     this.#child = child;
     const decoder = new StringDecoder('utf8');
     child.stderr.on('data', (chunk: Buffer) => {

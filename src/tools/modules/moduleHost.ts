@@ -5,6 +5,7 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { Part } from '../../trace/schema.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { jsonResponse, textResponse } from '../outcome.ts';
+import { Children } from './children.ts';
 import { classed, readChanges } from './errors.ts';
 import { LateLog } from './lateLog.ts';
 import type { ModulePool } from './modulePool.ts';
@@ -13,29 +14,36 @@ import { toolSpecs } from './toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from './workerThread.ts';
 
 /** The tools that a user's module exports, for one rollout. Throws StudioError `config` when it cannot be loaded. */
-export async function openModule(module: SubmittedModule, environment: ToolEnvironment): Promise<ToolHost> {
+export async function openModule(module: SubmittedModule, environment: ToolEnvironment, secrets: Readonly<Record<string, string>> = {}): Promise<ToolHost> {
   const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
   const loaded = await pool.load();
   const problems = loaded.problems.length === 0 && loaded.tools.length === 0
-    ? ['exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio'] : loaded.problems;
+    ? [{ text: 'exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio', defined: '' }] : loaded.problems;
   if (problems.length > 0) {
-    throw new StudioError('config', problems.map((problem) => `${module.file}: ${problem}`).join('\n'));
+    throw new StudioError('config', problems.map(({ text, defined }) => {
+      const place = pool.mapper.place(defined);
+      return `${place === undefined ? module.file : `${place.file}:${place.line}:${place.column}`}: ${text}`;
+    }).join('\n'));
   }
-  return new ModuleHost(pool, toolSpecs(loaded.tools, pool.mapper, { kind: 'module', name: module.file }, 'irreversible'), environment);
+  return new ModuleHost(pool, toolSpecs(loaded.tools, pool.mapper, { kind: 'module', name: module.file }, 'irreversible'), environment, secrets);
 }
 
 class ModuleHost implements ToolHost {
   readonly specs: readonly ToolSpec[];
   readonly #pool: ModulePool;
   readonly #cwd: string;
+  readonly #secrets: Readonly<Record<string, string>>;
   readonly #late: LateLog;
   /** Keeps its state in the module's variables: has a thread of its own. */
   readonly #session: boolean;
   #thread: Promise<WorkerThread> | undefined;
+  readonly #children: Children;
   readonly #closing = new AbortController();
 
-  constructor(pool: ModulePool, specs: readonly ToolSpec[], environment: ToolEnvironment) {
+  constructor(pool: ModulePool, specs: readonly ToolSpec[], environment: ToolEnvironment, secrets: Readonly<Record<string, string>>) {
     this.#pool = pool;
+    this.#secrets = secrets;
+    this.#children = new Children(environment.pools.processGroups);
     this.specs = specs;
     this.#cwd = environment.cwd;
     this.#late = new LateLog(environment.onLog?.bind(environment));
@@ -46,8 +54,8 @@ class ModuleHost implements ToolHost {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
     if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
     if (this.#closing.signal.aborted) throw new ClassedError('cancelled', 'The rollout has ended.');
-    const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
-    const sinks = this.#late.sinks(context);
+    const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd, secrets: this.#secrets };
+    const sinks: Sinks = { ...this.#late.sinks(context), onChild: this.#children.tell };
     try {
       return outcomeOf(await this.#run(op, sinks, spec.effect === 'pure'));
     } catch (error) {
@@ -60,6 +68,7 @@ class ModuleHost implements ToolHost {
     this.#late.close();
     const thread = await this.#thread?.catch(() => undefined);
     if (thread !== undefined) await this.#pool.give(thread, false);
+    this.#children.close();
   }
 
   async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {

@@ -64,7 +64,7 @@ export class ModulePools {
     const file = await this.#lay(`${module.bundle}.mjs`, Buffer.concat([code, Buffer.from(`\n//# sourceMappingURL=${module.bundle}.mjs.map\n`)]));
     const url = pathToFileURL(file).href;
     return new ModulePool({
-      file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), mapper: new StackMapper(map, url),
+      file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), startsProcesses: Buffer.from(code).includes('child_process'), mapper: new StackMapper(map, url),
       env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
       watch: this.#watch, starts: this.#starts,
       layMap: async () => { await this.#lay(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module))); },

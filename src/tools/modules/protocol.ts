@@ -12,11 +12,13 @@ export interface ThreadStart {
   readonly url: string;
   /** A folder for V8's compiled code: the next thread of the module starts faster. */
   readonly cache: string;
+  /** Its code names what starts processes: they are watched. */
+  readonly startsProcesses: boolean;
 }
 
 export type Operation =
   /** A tool of the open world, else one that the module exports. */
-  | { readonly kind: 'call'; readonly name: string; readonly args: JsonObject; readonly seed: number; readonly cwd: string }
+  | { readonly kind: 'call'; readonly name: string; readonly args: JsonObject; readonly seed: number; readonly cwd: string; readonly secrets?: Readonly<Record<string, string>> }
   | { readonly kind: 'open'; readonly task: TaskRecord; readonly seed: number; readonly from: Uint8Array | undefined }
   | { readonly kind: 'verify'; readonly answer: Json; readonly expected: Json | undefined }
   | { readonly kind: 'snapshot' }
@@ -39,11 +41,19 @@ export const wireTool = z.object({
   parameters: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>, // JSON: it came out of JSON.parse
   effect: z.enum(['pure', 'restorable', 'irreversible']).optional(),
   timeout_seconds: z.number().positive().optional(),
+  idempotent: z.boolean().optional(),
+  retry: z.object({ times: z.number().int().min(1), wait_seconds: z.number().min(0).optional() }).optional(),
+  /** JSON Schema of what it returns. */
+  output: (z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>).optional(),
   session: z.boolean().optional(),
   /** The stack at its definition. */
   defined: z.string(),
 });
 export type WireTool = z.infer<typeof wireTool>;
+
+/** What is wrong with a tool, for people; `defined`: the stack at its definition. */
+export const toolProblem = z.object({ text: z.string(), defined: z.string() });
+export type ToolProblem = z.infer<typeof toolProblem>;
 
 /** What was thrown. `invalid`: the arguments did not fit; `result`: what was returned cannot be told. */
 export const thrown = z.object({ message: z.string(), stack: z.string().optional(), kind: z.enum(['thrown', 'invalid', 'result']) });
@@ -58,7 +68,7 @@ export type Opened = z.infer<typeof opened>;
 
 export const fromThread = z.discriminatedUnion('type', [
   /** The module is loaded. `tools`: JSON of WireTool[]; `problems`: what is wrong with its exports. */
-  z.object({ type: z.literal('ready'), tools: z.string(), exports: z.array(z.string()), problems: z.array(z.string()) }),
+  z.object({ type: z.literal('ready'), tools: z.string(), exports: z.array(z.string()), problems: z.array(toolProblem) }),
   z.object({ type: z.literal('failed'), error: thrown }),
   z.object({
     type: z.literal('done'), id,
@@ -84,6 +94,8 @@ export const fromThread = z.discriminatedUnion('type', [
   z.object({ type: z.literal('aborting'), id }),
   /** Thrown outside of any call's promise; `id` 0 = by nobody knows whom. */
   z.object({ type: z.literal('late'), id, error: thrown }),
+  /** A process that the module started, and its end. */
+  z.object({ type: z.literal('child'), id, pid: z.number().int().min(2), alive: z.boolean() }),
   /** The thread ends itself next: `process.exit` and the like. */
   z.object({ type: z.literal('exit'), id, how: z.string(), stack: z.string().optional() }),
 ]);

@@ -7,11 +7,11 @@ import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, Thrown, ThreadStart, ToThread } from './protocol.ts';
-import { guard } from './thread/guards.ts';
+import { guard, watchChildren } from './thread/guards.ts';
 import { inspected } from './thread/inspect.ts';
 import { CallOutput } from './thread/output.ts';
 import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
-import { ArgumentsError, checkArguments, readTools, sessionProblem } from './thread/definitions.ts';
+import { ArgumentsError, checkArguments, checkResult, readTools, sessionProblem } from './thread/definitions.ts';
 import type { Tools } from './thread/definitions.ts';
 
 /** What belongs to one operation: found again from its timers and promises. */
@@ -133,7 +133,7 @@ async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running)
   try {
     const args = await checkArguments(tool, op.args);
     const make = (): unknown => tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call)); // checked by the schema right above
-    const result = encodeResult(await (call.inspect ? debugged(tool, make, call.id) : make()));
+    const result = encodeResult(await checkResult(tool, await (call.inspect ? debugged(tool, make, call.id) : make())));
     return { ...result, ...(await changes()) };
   } catch (error) {
     const told = await changes().catch((): { changes?: string } => ({}));
@@ -159,6 +159,7 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): Too
     seed: op.seed,
     cwd: op.cwd,
     env,
+    secrets: Object.freeze({ ...op.secrets }),
     state: world?.session.state,
     log: (text) => { call.output.print('out', `${text}\n`); },
     progress: (text) => {
@@ -175,10 +176,11 @@ async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<Done
   const open = exported['open'];
   if (typeof open !== 'function') throw new Error('A world\'s module must export a function `open`.');
   const session = await (open as OpenWorld)(op.task, op.seed, op.from);
-  const problem = sessionProblem(session);
-  if (problem !== undefined) throw new ResultError(problem);
+  const wrong = sessionProblem(session);
+  if (wrong !== undefined) throw new ResultError(wrong);
   const found = readTools(session.tools);
-  if (found.problems.length > 0) throw new ResultError(found.problems.join('\n'));
+  const [problem, ...more] = found.problems;
+  if (problem !== undefined) throw Object.assign(new Error([problem, ...more].map(({ text }) => text).join('\n')), { stack: problem.defined });
   world = { session, tools: found };
   return {
     text: JSON.stringify({ tools: found.wire, verify: session.verify !== undefined, snapshot: session.snapshot !== undefined }),
@@ -212,6 +214,7 @@ const exit = guard({
   print: (stream, text) => { (current.getStore() ?? outside).output.print(stream, text); },
   late: (error) => { send({ type: 'late', id: current.getStore()?.id ?? 0, error: describe(error) }); },
 });
+if ((workerData as ThreadStart).startsProcesses) watchChildren((pid, alive) => { send({ type: 'child', id: current.getStore()?.id ?? 0, pid, alive }); });
 port.on('message', (message: ToThread) => {
   if (message.type === 'run') {
     void run(message.id, message.op, message.inspect);

@@ -15,6 +15,9 @@ export function toolSpecs(tools: readonly WireTool[], mapper: StackMapper, from:
       // A world's state can be had again, by its snapshot or by calling again; a module's variables cannot.
       sessionBound: from.kind === 'module' && tool.session === true,
       from,
+      ...(tool.idempotent === true ? { idempotent: true } : {}),
+      ...(tool.retry === undefined ? {} : { retry: { times: tool.retry.times, waitMs: (tool.retry.wait_seconds ?? 1) * 1000 } }),
+      ...(tool.output === undefined ? {} : { output: tool.output }),
       ...(tool.timeout_seconds === undefined ? {} : { timeoutSeconds: tool.timeout_seconds }),
       ...(place === undefined ? {} : { place }),
     };

@@ -8,7 +8,7 @@ import type { CallInspection } from '../../rollout/ports.ts';
 import { Inspector } from './inspector.ts';
 import type { MemoryWatch, Watched } from './memoryWatch.ts';
 import { fromThread, wireTool } from './protocol.ts';
-import type { FromThread, Operation, Thrown, ThreadStart, ToThread, WireTool } from './protocol.ts';
+import type { FromThread, Operation, Thrown, ThreadStart, ToolProblem, ToThread, WireTool } from './protocol.ts';
 
 /** After an abort a call has this long to end by itself. */
 const GRACE_MS = 300;
@@ -24,7 +24,7 @@ export interface Loaded {
   /** The text `tools` were read from: equal texts are equal tools. */
   readonly toolsText: string;
   readonly exports: readonly string[];
-  readonly problems: readonly string[];
+  readonly problems: readonly ToolProblem[];
 }
 
 /** The user's code threw, or its arguments or result cannot be told. */
@@ -61,6 +61,8 @@ export interface Sinks {
   onProgress(): void;
   /** A tool's call under a JavaScript debugger. */
   readonly inspect?: CallInspection | undefined;
+  /** A process that the operation started, and its end. */
+  onChild?(pid: number, alive: boolean): void;
   /** What is printed or thrown after the operation ended. */
   onLate(stream: 'out' | 'err', text: string): void;
 }
@@ -120,7 +122,7 @@ export class WorkerThread implements Watched {
   constructor(options: ThreadOptions, watch: MemoryWatch) {
     this.#options = options;
     this.#watch = watch;
-    const start: ThreadStart = { url: options.url, cache: options.cache };
+    const start: ThreadStart = { url: options.url, cache: options.cache, startsProcesses: options.startsProcesses };
     this.#worker = new Worker(entryUrl('toolThread'), {
       workerData: start,
       env: { ...options.env },
@@ -272,6 +274,9 @@ export class WorkerThread implements Watched {
       }
       case 'late':
         this.#late(message.id, message.error);
+        return;
+      case 'child':
+        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.onChild?.(message.pid, message.alive);
         return;
       case 'exit':
         this.#farewell = message;

@@ -1,3 +1,4 @@
+import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
 import type { ProcessGroups } from './processGroups.ts';
@@ -14,6 +15,7 @@ export interface ProcessRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Written to its standard input, which is then closed. */
   readonly input?: string;
+  readonly limits?: ProcessLimits | undefined;
   /** Ends it after so long; what it wrote until then is its result. */
   readonly timeoutMs?: number | undefined;
   /** Ends the process with all its children. */

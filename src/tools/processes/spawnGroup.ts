@@ -3,14 +3,17 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import spawn from 'cross-spawn'; // on Windows it also starts what is no .exe, as npx
+import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { ProcessGroups } from './processGroups.ts';
+import { limitsScript } from './processLimits.ts';
 import { OWN_GROUP } from './processTree.ts';
 
 /**
  * A shell that becomes the program once it has read a line, and ends when there will be none: a worker that is killed
  * between the start of a process and its word to the reaper would leave that process behind for ever.
  */
-const GATE = 'read -r _ <&3 || exit 1; exec 3<&-; exec "$0" "$@"';
+const GATE = 'read -r _ <&3 || exit 1; exec 3<&-; ';
+const BECOME = 'exec "$0" "$@"';
 
 export interface Spawned {
   readonly file: string;
@@ -19,17 +22,19 @@ export interface Spawned {
   readonly env: Readonly<Record<string, string>>;
   /** The arguments are put on the command line as they are (Windows only). */
   readonly verbatim?: boolean | undefined;
+  /** Bounds of the process and of each one that it starts. */
+  readonly limits?: ProcessLimits | undefined;
 }
 
 /** Starts it with pipes for all it reads and writes. What `spawn` would emit as `error` this one emits, too. */
-export function spawnGroup({ file, args, cwd, env, verbatim }: Spawned, groups: ProcessGroups): ChildProcessWithoutNullStreams {
+export function spawnGroup({ file, args, cwd, env, verbatim, limits }: Spawned, groups: ProcessGroups): ChildProcessWithoutNullStreams {
   const options = { cwd, env: { ...env }, detached: OWN_GROUP, windowsHide: true };
   if (!OWN_GROUP || !isThere(file, cwd, env)) {
     const child = spawn(file, [...args], { ...options, stdio: 'pipe', ...(verbatim === true ? { windowsVerbatimArguments: true } : {}) });
     if (child.pid !== undefined) groups.add(child.pid);
     return child as ChildProcessWithoutNullStreams; // `pipe` gives it all three
   }
-  const child = spawn('/bin/sh', ['-c', GATE, file, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  const child = spawn('/bin/sh', ['-c', `${GATE}${limitsScript(limits)}${BECOME}`, file, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
   if (child.pid !== undefined) groups.add(child.pid);
   const gate = child.stdio[3];
   if (gate !== null && gate !== undefined && 'write' in gate) {

@@ -58,10 +58,10 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
 }
 
 function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'message'>, detail: Detail): void {
-  const { role, origin, parts, from, to, m } = event.data;
+  const { role, origin, parts, from, to, topic, m } = event.data;
   if (role === 'tool' && ofTool(model, event)) return;
   const label = origin === 'sampled' ? 'says' : origin === 'compacted' ? 'summary' : origin === 'edited' ? 'edited' : role;
-  const route = from === undefined && to === undefined ? undefined : `${from ?? ''} → ${to ?? ''}`.trim();
+  const route = from === undefined && to === undefined ? undefined : `${from ?? ''} → ${to ?? ''}${topic === undefined ? '' : ` · ${topic}`}`.trim();
   for (const part of parts) {
     if (part.type === 'reasoning') page.line('thinks', valueText(part.content), { most: detail.text, style: 'dim' });
   }
@@ -113,11 +113,12 @@ function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail
 }
 
 function writeToolEnd(page: Page, model: TrajectoryModel, span: ToolSpan, end: EventOf<'tool.end'>, detail: Detail): void {
-  const { status, error, ms, source, injected, cut } = end.data;
+  const { status, error, ms, source, injected, cut, retries } = end.data;
   const result = model.resultOf(span);
   const note = [
     ms === undefined ? undefined : durationText(ms),
     source === 'live' || source === 'imported' ? undefined : source,
+    retries === undefined ? undefined : `made again ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,
     injected === undefined ? undefined : `injected by ${injected}`,
     cut === undefined ? undefined : `${cut} bytes cut`,
     result?.edited === true ? 'edited' : undefined,

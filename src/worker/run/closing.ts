@@ -3,6 +3,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import { TotalsCounter } from '../../rollout/log/totals.ts';
 import type { Clock } from '../../rollout/ports.ts';
+import { modelOf } from '../../rollout/running.ts';
 import { TRACE_VERSION } from '../../trace/schema.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 
@@ -33,7 +34,7 @@ export function closingEvents({ grant, worker, clock, submission, durable, last,
   if (!own.some((event) => event.kind === 'rollout.lease' && event.data.epoch === grant.epoch)) {
     events.push({ ...next(), kind: 'rollout.lease', data: { epoch: grant.epoch, worker, how: 'closing' } });
   }
-  const counter = new TotalsCounter(() => submission?.agent.model.price);
+  const counter = new TotalsCounter((agent) => (submission === undefined ? undefined : modelOf(submission, agent).price));
   for (const event of own) counter.add(event);
   const first = own[0]?.at ?? at;
   events.push({

@@ -51,8 +51,9 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
   });
   return {
     model: client(submission.agent.model),
+    modelOf: client,
     ...(submission.world?.user === undefined ? {} : { user: client(submission.world.user.model) }),
-    openTools: () => openTools(submission.agent.tools, environment),
+    openTools: (_signal, agent) => openTools(agent.tools, environment),
     ...(submission.world === undefined ? {} : { world: moduleWorld(submission.world, environment) }),
     scorer: createScorer(submission.scorer, {
       createModelClient: client,

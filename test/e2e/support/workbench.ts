@@ -156,6 +156,22 @@ export class Workbench {
     return this.page.locator('.codelens-decoration a').filter({ hasText: text }).first();
   }
 
+  /** What is underlined in the editor in front. */
+  squiggle(severity: 'error' | 'warning'): Locator {
+    return this.page.locator(`.editor-group-container.active .squiggly-${severity}`).first();
+  }
+
+  /** Puts the cursor into a text of the editor in front: where Find meets it first. */
+  async goTo(text: string): Promise<void> {
+    await this.page.keyboard.press('Control+Home');
+    await this.page.keyboard.press('Control+F');
+    const input = this.page.locator('.editor-group-container.active .find-widget.visible textarea').first();
+    await input.fill(text);
+    await this.page.locator('.editor-group-container.active .find-widget.visible .matchesCount').getByText(/^1 of/).waitFor();
+    await input.press('Escape');
+    await this.page.locator('.editor-group-container.active .find-widget.visible').waitFor({ state: 'hidden' });
+  }
+
   /** The line the cursor is in now; `atLine` waits for one. */
   async cursorLine(): Promise<number> {
     const text = await this.statusBar(/Ln \d+, Col \d+/).innerText();

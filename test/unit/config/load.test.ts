@@ -25,7 +25,7 @@ describe('loadBatch', () => {
     assert.equal(value?.name, 'nightly');
     assert.deepEqual(value.file.stop, { passes_per_task: 8, failures: 0.5, tokens: 50e6 });
     assert.equal(value.file.hold_limit, 3600);
-    assert.equal(value.agent.file.model.endpoint, '${env:VLLM_URL}');
+    assert.equal(value.agent.file.model?.endpoint, '${env:VLLM_URL}');
     assert.deepEqual(value.agent.prompt, { text: FILES['agents/prompts/desk.md'], path: '/w/agents/prompts/desk.md' });
     assert.equal(value.world?.file.module, 'library.ts');
     assert.equal(value.dataset.tasks, 2);
@@ -41,7 +41,7 @@ describe('loadBatch', () => {
     const { file, agent } = value!;
     assert.deepEqual(agent.file.limits, DEFAULTS.limits);
     assert.deepEqual(agent.file.context, DEFAULTS.context);
-    assert.equal(agent.file.model.endpoint_wait, 600);
+    assert.equal(agent.file.model?.endpoint_wait, 600);
     assert.deepEqual(agent.file.tools, []);
     assert.equal(agent.file.answer, 'last_message');
     assert.deepEqual([file.attempts, file.seed, file.hold_limit, file.order, file.priority, file.concurrency, file.retry.infrastructure, file.target], [1, 0, 3600, 'breadth', 0, 'auto', 3, 'local']);

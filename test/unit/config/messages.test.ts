@@ -63,8 +63,8 @@ colour: red
       'agents/a.agent.yaml:16:10: an MCP server needs `command` or `url` — Add `command: uvx` with `args:`, or `url: http://…`.',
       'agents/a.agent.yaml:17:10: an MCP server has either `command` or `url`, not both — Remove one of the two.',
       'agents/a.agent.yaml:18:35: `args` means nothing beside `url` — Remove it.',
-      'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of terminal, code, calculator, files, not the text "terminl" — Did you mean `terminal`?',
-      'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list out of terminal, code, calculator, files, not the text "terminal" — Write for example `builtin: [terminal, code]`.',
+      'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of browser, terminal, code, spreadsheet, documents, calculator, files, search, vision, audio, not the text "terminl" — Did you mean `terminal`?',
+      'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list out of browser, terminal, code, spreadsheet, documents, calculator, files, search, vision, audio, not the text "terminal" — Write for example `builtin: [terminal, code]`.',
       'agents/a.agent.yaml:22:13: `shared` belongs to `mcp` — Remove it.',
       'agents/a.agent.yaml:23:5: `tools[7]` must be an entry with one of `module`, `mcp`, `builtin`, not the text "calculator" — Write for example `- builtin: [calculator]`.',
       'agents/a.agent.yaml:24:9: `answer` must be last_message, or one of { tool: … }, { tag: … }, { regex: … }, not the text "lst_message" — Write for example `answer: last_message`.',
@@ -74,9 +74,9 @@ colour: red
       'agents/a.agent.yaml:26:21: `limits.tokens` has no value, it must be an amount from 1 up: a whole number, or 8k, 50M — Write for example `tokens: 200k`, or remove the key.',
       'agents/a.agent.yaml:26:31: unknown key `max_seconds` in `limits` — Did you mean `seconds`?',
       'agents/a.agent.yaml:27:1: unknown key `max_steps` — Did you mean `limits.steps`?',
-      'agents/a.agent.yaml:28:1: `team` is not yet available — Remove it; an agent of prompt, model and tools works.',
       'agents/a.agent.yaml:28:15: `team.kind` must be one of workflow, handoff, leader, not the text "handof" — Did you mean `handoff`?',
-      'agents/a.agent.yaml:29:1: unknown key `colour` — Known here: version, name, model, prompt, tools, answer, context, limits, team, program.',
+      'agents/a.agent.yaml:28:32: `team.members` must be a list of at least one agent file, not a list — Write for example `members: [searcher.agent.yaml]`.',
+      'agents/a.agent.yaml:29:1: unknown key `colour` — Known here: version, name, description, model, prompt, tools, answer, context, limits, team, program.',
     ]);
   });
 

@@ -38,6 +38,8 @@ describe('what tools need', () => {
   it('is looked for on the PATH of this machine', () => {
     const env = { PATH: path.dirname(process.execPath) };
     assert.deepEqual([isHere(path.parse(process.execPath).name, env), isHere('no-such-program', env), isHere('browser', {})], [true, false, true]);
+    assert.equal(isHere('chromium', { CHROME_PATH: process.execPath }), true);
+    if (process.platform === 'linux') assert.equal(isHere('chromium', { PATH: '/nowhere' }), false);
   });
 });
 

@@ -72,6 +72,32 @@ describe('the summary', () => {
   });
 });
 
+describe('a team', () => {
+  const asked = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
+  const turn = (messages: Said[], tools: readonly { name: string; parameters?: unknown }[]): Turn => decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
+  it('has the request handed on once', () => {
+    const tools = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'hand_off_to_office' }];
+    assert.deepEqual(turn([asked], tools).calls.map(({ name }) => name), ['hand_off_to_office']);
+    assert.deepEqual(turn([asked, { role: 'user', content: 'Please take this request.' }], tools).calls.map(({ name }) => name), ['find_member']);
+  });
+  it('has its leader ask all members at once', () => {
+    const member = (name: string): { name: string; parameters: unknown } => ({ name, parameters: { type: 'object', properties: { task: { type: 'string' } } } });
+    const { calls } = turn([asked], [member('north'), member('south'), { name: 'find_member', parameters: { properties: { name: {} } } }]);
+    assert.deepEqual(calls, ['north', 'south'].map((name) => ({ name, arguments: JSON.stringify({ task: asked.content }) })));
+  });
+  it('has those who only look things up tell what the clerk goes on with', () => {
+    const system = { role: 'system', content: 'Only look up members, with find_member.' };
+    const desk = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'return_book' }];
+    assert.deepEqual(turn([system, asked], desk).calls, [{ name: 'find_member', arguments: '{"name":"Jonas Lind"}' }]);
+    const told = turn([
+      system, asked, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'find_member', arguments: '{"name":"Jonas Lind"}' } }] },
+      { role: 'tool', tool_call_id: 'a', content: '[{"member_id":"M-1","name":"Jonas Lind","address":"1 Road"}]' },
+    ], desk);
+    assert.deepEqual(told.calls, []);
+    assert.deepEqual(turn([asked, { role: 'user', content: `members answered:\n${told.content}` }], desk).calls, [{ name: 'list_loans', arguments: '{"member_id":"M-1"}' }]);
+  });
+});
+
 describe('the stranger', () => {
   it('says what it is and what to do', () => {
     const { content, calls } = next([{ role: 'user', content: 'Write a poem.' }], ['a', 'b']);

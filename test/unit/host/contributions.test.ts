@@ -43,7 +43,7 @@ test('every menu, key and palette entry names a command, and the palette says of
 });
 
 test('what runs something is never shown in Restricted Mode', () => {
-  const harmless = new Set(['newAgent', 'newTool', 'newBatch', 'showLog', 'collectDiagnostics', 'copyReference', 'refresh', 'openBatch', 'openTrajectory'].map((name) => `rollout.${name}`));
+  const harmless = new Set(['showTeam', 'newAgent', 'newTool', 'newBatch', 'showLog', 'restartLanguageServer', 'collectDiagnostics', 'copyReference', 'refresh', 'openBatch', 'openTrajectory'].map((name) => `rollout.${name}`));
   for (const [menu, items] of Object.entries(menus)) {
     for (const { command, when } of items) {
       // In Restricted Mode the tree has no items.

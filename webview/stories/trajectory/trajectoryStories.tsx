@@ -6,6 +6,7 @@ import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
 import { story } from '../index.ts';
 import { asking, breakpointsOf, forksOf, careful, heldDesk, manyChanges, outsideOf, sampled, stubborn } from './deskRollouts.ts';
+import { office } from './officeRollout.ts';
 import { desk, hostOf, imported, long, ROLLOUT, restOfRunning, running, team, values, type Telling } from './someRollout.ts';
 
 const CAN: ReadonlySet<PageVerb> = new Set(['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'breakpoint', 'save']);
@@ -86,6 +87,8 @@ page('raw', team, { seq: at(team(), 'tool.start', 1), tab: 'raw' });
 page('log', team, { seq: at(team(), 'log') });
 page('score', team, { seq: at(team(), 'score') });
 page('agent', team, { seq: at(team(), 'agent.start') });
+page('team', office);
+page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 page('held', () => heldDesk(42_000));
 page('held-elsewhere', () => heldDesk(42_000), { seq: 8 });

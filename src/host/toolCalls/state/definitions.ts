@@ -86,7 +86,7 @@ export function isAbout({ submission, places, fileOf }: Definition, kind: 'code'
     case 'code':
       return names?.some((name) => isSame(places.ofTool(name)?.path, file)) === true;
     case 'agent':
-      return isSame(places.agentPath, file);
+      return places.agentPaths.some((path) => isSame(path, file));
     case 'world':
       return submission.world !== undefined && isSame(fileOf(submission.world.file), file);
   }

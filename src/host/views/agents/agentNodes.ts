@@ -31,14 +31,18 @@ export async function agentNode(path: string, text: string, worlds: readonly str
     return { path, line, column };
   };
   const entries = Array.isArray(file['tools']) ? file['tools'] : [];
-  const children = await Promise.all([
+  const team = isJsonObject(file['team']) ? file['team'] : {};
+  const members = Array.isArray(team['members']) ? team['members'] : [];
+  const sources = await Promise.all([
     ...entries.map((entry, index) => sourceNode(entry, path, spotAt(['tools', index]), readText)),
     ...worlds.map((world) => worldNode(world, readText)),
   ]);
+  const children = [...members.map((member, index) => memberNode(member, spotAt(['team', 'members', index]))), ...sources];
   const name = typeof file['name'] === 'string' ? file['name'] : basename(path).replace(/\.agent\.\w+$/i, '');
   const model = isJsonObject(file['model']) && typeof file['model']['name'] === 'string' ? file['model']['name'] : '';
   const tools = children.flatMap((child) => child?.children ?? []).length;
-  const description = [model, tools > 0 ? plural(tools, 'tool') : ''].filter((part) => part !== '').join(' · ');
+  const kind = typeof team['kind'] === 'string' ? `${team['kind']} of ${members.length}` : '';
+  const description = [model, kind, tools > 0 ? plural(tools, 'tool') : ''].filter((part) => part !== '').join(' · ');
   return {
     kind: 'agent', spot: spotAt(['name']), children: children.filter((child) => child !== undefined),
     look: {
@@ -46,6 +50,14 @@ export async function agentNode(path: string, text: string, worlds: readonly str
       tooltip: parsed.problems[0]?.message === undefined ? path : `${path}\n${parsed.problems[0].message}`, spoken: `Agent ${name}${description === '' ? '' : `, ${description}`}`,
     },
   };
+}
+
+/** A member of a team, at its place in the team's file. */
+function memberNode(member: unknown, spot: Spot): AgentNode | undefined {
+  const entry: Readonly<Record<string, unknown>> = isJsonObject(member) ? member : { agent: member };
+  if (typeof entry['agent'] !== 'string') return undefined;
+  const label = typeof entry['name'] === 'string' ? entry['name'] : basename(entry['agent']).replace(/\.agent\.\w+$/i, '');
+  return { kind: 'source', spot, children: [], look: { label, description: 'member', tooltip: joinPath(dirname(spot.path), entry['agent']), icon: { id: 'organization' }, context: 'teamMember', spoken: `Member ${label}` } };
 }
 
 async function sourceNode(entry: unknown, agent: string, spot: Spot, readText: ReadText): Promise<AgentNode | undefined> {

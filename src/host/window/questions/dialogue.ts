@@ -13,6 +13,8 @@ interface PickOptions {
   readonly placeholder: string;
   /** Index of the choice that is active first. */
   readonly active?: number;
+  /** Of several: what is chosen at first. */
+  readonly chosen?: 'all';
 }
 
 /** One of several. */
@@ -38,6 +40,7 @@ function pick<T>(place: StepPlace, choices: readonly Choice<T>[], options: PickO
   }));
   const first = options.active === undefined ? undefined : box.items[options.active];
   if (first !== undefined && !options.many) box.activeItems = [first];
+  if (options.chosen === 'all') box.selectedItems = box.items;
   return asked(box, place, (accept) => [
     box.onDidAccept(() => {
       if (box.selectedItems.length > 0) accept(box.selectedItems.map((item) => item.value));

@@ -1,17 +1,18 @@
 /** In the thread: the tools a module or a world defines. */
 import type { JsonObject } from '../../../common/json.ts';
 import type { ToolDefinition, WorldSession } from '../../sdk.ts';
-import type { WireTool } from '../protocol.ts';
+import type { ToolProblem, WireTool } from '../protocol.ts';
+import { isReply, ResultError } from './result.ts';
 
 const TOOL = Symbol.for('rollout-studio.tool');
 /** What model APIs take as a function's name. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What the thread needs of a schema: Standard Schema with its JSON Schema part, which zod has from 4.2 on. */
-interface InputSchema {
+interface Schema {
   readonly '~standard': {
     validate(value: unknown): Validated | Promise<Validated>;
-    readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> };
+    readonly jsonSchema?: Readonly<Record<'input' | 'output', (options: { target: string }) => Record<string, unknown>>>;
   };
 }
 type Validated = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
@@ -23,19 +24,19 @@ interface Issue {
 export interface Tools {
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   readonly wire: WireTool[];
-  /** What is wrong with them, for people. */
-  readonly problems: string[];
+  readonly problems: ToolProblem[];
 }
 
 /** All tools among the members of `from`: a module's exports or a world's `tools`. Members that are no tools are left alone. */
 export function readTools(from: Readonly<Record<string, unknown>>): Tools {
   const byName = new Map<string, ToolDefinition>();
   const wire: WireTool[] = [];
-  const problems: string[] = [];
+  const problems: ToolProblem[] = [];
   for (const [name, value] of Object.entries(from)) {
     if (!isTool(value)) continue;
+    const defined = value.defined.split('\n', 6).join('\n');
     if (name === 'default' || !NAME.test(name)) {
-      problems.push(`the tool "${name}" cannot have this name; export it by a name of letters, digits, _ and -, at most 64 of them`);
+      problems.push({ defined, text: `the tool "${name}" cannot have this name; export it by a name of letters, digits, _ and -, at most 64 of them` });
       continue;
     }
     try {
@@ -45,12 +46,15 @@ export function readTools(from: Readonly<Record<string, unknown>>): Tools {
         parameters: parametersOf(value),
         ...(value.effect === undefined ? {} : { effect: value.effect }),
         ...(value.timeout_seconds === undefined ? {} : { timeout_seconds: value.timeout_seconds }),
+        ...(value.idempotent === undefined ? {} : { idempotent: value.idempotent }),
+        ...retryOf(value),
+        ...(value.output === undefined ? {} : { output: outputOf(value) }),
         ...(value.session === undefined ? {} : { session: value.session }),
-        defined: value.defined.split('\n', 6).join('\n'),
+        defined,
       });
       byName.set(name, value);
     } catch (error) {
-      problems.push(`the tool "${name}": ${error instanceof Error ? error.message : String(error)}`);
+      problems.push({ defined, text: `the tool "${name}": ${error instanceof Error ? error.message : String(error)}` });
     }
   }
   return { byName, wire, problems };
@@ -60,11 +64,33 @@ function isTool(value: unknown): value is ToolDefinition {
   return typeof value === 'object' && value !== null && TOOL in value;
 }
 
-function schemaOf(tool: ToolDefinition): InputSchema['~standard'] {
+/** Calls made again, at most. */
+const MOST_RETRIES = 10;
+
+/** Throws TypeError where a call made again could do something twice. */
+function retryOf({ retry, effect, idempotent }: ToolDefinition): Pick<WireTool, 'retry'> {
+  if (retry === undefined) return {};
+  if (effect !== 'pure' && idempotent !== true) {
+    throw new TypeError('it has `retry`, but a call made again might do something twice. If the same call twice does what it does once, add `idempotent: true`; if it changes nothing, `effect: \'pure\'`; else remove `retry`');
+  }
+  const { times, wait_seconds: wait } = retry as Partial<typeof retry>; // JavaScript may have written anything
+  if (times === undefined || !Number.isInteger(times) || times < 1 || times > MOST_RETRIES) throw new TypeError(`\`retry.times\` must be a whole number from 1 to ${MOST_RETRIES}`);
+  if (wait !== undefined && !(wait >= 0)) throw new TypeError('`retry.wait_seconds` must be a number from 0 on');
+  return { retry: { times, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
+}
+
+function schemaOf(tool: ToolDefinition): Schema['~standard'] {
   // The workspace's zod may be any version: what is there is looked at, not believed.
-  const schema = (tool.input as Partial<InputSchema> | undefined)?.['~standard'];
+  const schema = (tool.input as Partial<Schema> | undefined)?.['~standard'];
   if (schema === undefined) throw new TypeError('its `input` must be a zod object: input: z.object({ … })');
   return schema;
+}
+
+/** JSON Schema of what the tool's answer looks like. Throws TypeError. */
+function outputOf(tool: ToolDefinition): JsonObject {
+  const schema = (tool.output as Partial<Schema> | undefined)?.['~standard']?.jsonSchema;
+  if (schema === undefined) throw new TypeError('its `output` must be a schema of zod 4.2 or newer, e.g. output: z.object({ … })');
+  return jsonSchema(schema, 'output');
 }
 
 const known = new WeakMap<object, JsonObject>();
@@ -72,13 +98,18 @@ const known = new WeakMap<object, JsonObject>();
 function parametersOf(tool: ToolDefinition): JsonObject {
   const before = known.get(tool.input);
   if (before !== undefined) return before;
-  const { jsonSchema } = schemaOf(tool);
-  if (jsonSchema === undefined) throw new TypeError('its `input` is of a zod older than 4.2: update zod in the workspace, or remove it to use the product\'s');
-  const parameters = tidy(JSON.parse(JSON.stringify(jsonSchema.input({ target: 'draft-2020-12' })))) as JsonObject;
+  const { jsonSchema: schema } = schemaOf(tool);
+  if (schema === undefined) throw new TypeError('its `input` is of a zod older than 4.2: update zod in the workspace, or remove it to use the product\'s');
+  const parameters = jsonSchema(schema, 'input');
   if (parameters['type'] !== 'object') throw new TypeError('its `input` must be a zod object: input: z.object({ … })');
-  delete parameters['$schema'];
   known.set(tool.input, parameters);
   return parameters;
+}
+
+function jsonSchema(schema: NonNullable<Schema['~standard']['jsonSchema']>, side: 'input' | 'output'): JsonObject {
+  const written = tidy(JSON.parse(JSON.stringify(schema[side]({ target: 'draft-2020-12' })))) as JsonObject;
+  delete written['$schema'];
+  return written;
 }
 
 /** zod writes the bounds of safe integers to every `int()`: they tell a model nothing and cost tokens in every call. */
@@ -95,13 +126,25 @@ export class ArgumentsError extends Error {}
 
 /** The arguments as `run` gets them: checked, defaults put in. Throws ArgumentsError. */
 export async function checkArguments(tool: ToolDefinition, args: JsonObject): Promise<unknown> {
-  const checked = schemaOf(tool).validate(args);
-  const result = checked instanceof Promise ? await checked : checked;
+  const result = await schemaOf(tool).validate(args);
   if (result.issues === undefined) return result.value;
-  throw new ArgumentsError(result.issues.map((issue) => {
+  throw new ArgumentsError(issuesText(result.issues));
+}
+
+/** What `run` returned as its `output` says: checked and completed; as it is where there is none. Throws ResultError. */
+export async function checkResult(tool: ToolDefinition, returned: unknown): Promise<unknown> {
+  if (tool.output === undefined) return returned;
+  const schema = tool.output as unknown as Schema; // `outputOf` looked at it
+  const result = await schema['~standard'].validate(isReply(returned) ? returned.response : returned);
+  if (result.issues !== undefined) throw new ResultError(`It returned what does not match its \`output\`: ${issuesText(result.issues)}`);
+  return isReply(returned) ? { ...returned, response: result.value } : result.value;
+}
+
+function issuesText(issues: readonly Issue[]): string {
+  return issues.map((issue) => {
     const path = (issue.path ?? []).map((key) => String(typeof key === 'object' ? key.key : key)).join('.');
     return path === '' ? issue.message : `${path}: ${issue.message}`;
-  }).join('\n'));
+  }).join('\n');
 }
 
 /** What is wrong with what `open` of a world gave; undefined when nothing is. */

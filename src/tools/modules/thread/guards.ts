@@ -4,6 +4,7 @@
  * Guards against accidents only. A process that a tool starts can still kill the worker, as can running out of memory
  * in one large step: then the worker is dead and another one resumes its rollouts.
  */
+import type { ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 
 export interface Guards {
@@ -32,6 +33,24 @@ export function guard(guards: Guards): (code: number) => never {
   // Also for those who import { exit } from 'node:process'.
   syncBuiltinESMExports();
   return exit;
+}
+
+/** What a tool leaves running ends with its rollout: so whoever ends it must know of it. `told`: of each start and end; on systems with groups each leads one of its own. */
+export function watchChildren(told: (pid: number, alive: boolean) => void): void {
+  // Most modules start none, and are spared it.
+  const { ChildProcess } = process.getBuiltinModule('node:child_process');
+  const prototype = ChildProcess.prototype as unknown as { spawn: (this: ChildProcess, options: { detached?: boolean }) => unknown }; // all of spawn, exec, fork come by it
+  const { spawn } = prototype;
+  const ownGroup = process.platform !== 'win32'; // as processTree.ts says it, which would load what is not to be loaded here
+  prototype.spawn = function (this: ChildProcess, options) {
+    const result = spawn.call(this, ownGroup ? { ...options, detached: true } : options);
+    const { pid } = this;
+    if (pid !== undefined) {
+      told(pid, true);
+      this.once('exit', () => told(pid, false));
+    }
+    return result;
+  };
 }
 
 function printer(print: (text: string) => void): typeof process.stdout.write {

@@ -68,6 +68,6 @@ function bounded(text: string, form: 'text' | 'json'): EncodedResult {
   return { text: text.slice(0, Math.floor((text.length * KEPT_BYTES) / bytes)), form, bytes };
 }
 
-function isReply(value: unknown): value is Reply {
+export function isReply(value: unknown): value is Reply {
   return typeof value === 'object' && value !== null && REPLY in value;
 }

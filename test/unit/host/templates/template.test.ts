@@ -25,8 +25,14 @@ describe('the templates', () => {
     const text = written('tool', 'count_words')['tools/count_words.ts'] ?? '';
     assert.deepEqual(toolsIn(text).map(({ name, description }) => [name, description]), [['count_words', 'Tells the number of words of a text.']]);
   });
+  it('make a Python tool of the asked name', () => {
+    const text = written('pythonTool', 'count_words')['tools/count_words.py'] ?? '';
+    assert.match(text, /^def count_words\(text\):$/m);
+    assert.match(text, /args: \[count_words\.py\], cwd: \.\.\/tools/);
+    assert.deepEqual([nameProblem('pythonTool', 'lambda'), nameProblem('pythonTool', 'void')], ['lambda has another meaning in Python.', undefined]);
+  });
   it('leave no mark behind, and put the cursor at what is changed first', () => {
-    for (const [kind, begin] of [['agent', 'http://'], ['tool', 'Tells'], ['batch', '../data/']] as const) {
+    for (const [kind, begin] of [['agent', 'http://'], ['tool', 'Tells'], ['pythonTool', 'Tells'], ['batch', '../data/']] as const) {
       const { text, cursor } = fill(template(templateSet(kind, 'x').main.template), { NAME: 'x', AGENT: 'a' });
       assert.doesNotMatch(text, /__[A-Z]+__/);
       assert.ok(text.split('\n')[cursor.line]?.slice(cursor.column).startsWith(begin), kind);

@@ -69,8 +69,10 @@ test('kinds of files by their names', () => {
 });
 
 test('the tools of built-in entries are those they bring', async () => {
+  const endpoint = { endpoint: 'http://localhost/v1', model: 'm' };
+  const settings = { search: { provider: 'searxng', url: 'http://localhost' }, vision: endpoint, audio: endpoint } as const;
   for (const [name, tools] of Object.entries(BUILTIN_TOOLS)) {
-    const host = openBuiltin(name as keyof typeof BUILTIN_TOOLS, { cwd: '/', pools: { env: {} } } as ToolEnvironment);
+    const host = openBuiltin(name as keyof typeof BUILTIN_TOOLS, { cwd: '/', pools: { env: {} } } as ToolEnvironment, settings);
     assert.deepEqual(host.specs.map((spec) => spec.name).toSorted(), tools.toSorted(), name);
     await host.close();
   }

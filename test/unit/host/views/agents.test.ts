@@ -59,6 +59,12 @@ describe('an agent’s item', () => {
     assert.equal(node.children[2]?.look.description, 'uvx fetch-server');
     assert.equal(node.children[3]?.look.description, 'not found');
   });
+  it('has the members of its team', async () => {
+    const file = 'version: 1\nname: office\nteam:\n  kind: workflow\n  members:\n    - a.agent.yaml\n    - { agent: b.agent.yaml, name: second }\n    - 3\n';
+    const node = await agentNode('/w/office.agent.yaml', file, [], reader({}));
+    assert.equal(node.look.description, 'workflow of 3');
+    assert.deepEqual(node.children.map(drawn), ['a office.agent.yaml:6', 'second office.agent.yaml:7']);
+  });
   it('is there for a file that is half written', async () => {
     const node = await agentNode('/w/agents/new.agent.yaml', 'name: [\ntools: 3\n', ['/w/worlds/gone.world.yaml'], reader({}));
     assert.equal(node.look.label, 'new');

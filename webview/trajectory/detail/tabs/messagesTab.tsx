@@ -37,7 +37,7 @@ export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; 
 }
 
 function Message({ view, entry, fresh }: { readonly view: TrajectoryView; readonly entry: MessageEntry; readonly fresh: boolean }) {
-  const { role, parts, origin, from, to } = entry.event.data;
+  const { role, parts, origin, from, to, topic } = entry.event.data;
   const [open, setOpen] = useState(role !== 'system' && fresh);
   return (
     <article class={`message${fresh ? ' is-new' : ''}`} aria-label={`Message ${entry.m}, ${role}`}>
@@ -47,13 +47,20 @@ function Message({ view, entry, fresh }: { readonly view: TrajectoryView; readon
         <strong>{entry.event.agent !== undefined && role === 'assistant' ? entry.event.agent : role}</strong>
         {origin !== 'given' && origin !== 'sampled' && origin !== 'tool' && <span class="mark">{origin}</span>}
         {(from !== undefined || to !== undefined) && <span class="dim">{from ?? ''} → {to ?? ''}</span>}
+        {topic !== undefined && <span class="mark" title={envelopeText(entry)}>{topic}</span>}
         {!open && <span class="message-preview dim">{preview(parts)}</span>}
         <span class="grow" />
         <span class="dim">{entry.m}</span>
       </button>
-      {open && <div class="message-body"><MessageBody view={view} entry={entry} /></div>}
+      {open && <div class="message-body">{topic !== undefined && <p class="dim">{envelopeText(entry)}</p>}<MessageBody view={view} entry={entry} /></div>}
     </article>
   );
+}
+
+/** What a message between agents says of itself: its topic, its priority, its headers. */
+function envelopeText({ event: { data: { topic = '', priority, headers = {} } } }: MessageEntry): string {
+  const told = Object.entries(headers).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return [`topic: ${topic}`, ...(priority === undefined ? [] : [`priority: ${priority}`]), ...told].join(' · ');
 }
 
 function preview(parts: MessageEntry['event']['data']['parts']): string {

@@ -10,7 +10,8 @@ export function TimingTab({ view, subject }: { readonly view: TrajectoryView; re
   if (bars.length === 0) {
     return <p class="remark">{model.timed ? 'No model call belongs to this place, so there is nothing to time.' : 'This trajectory was imported from a source without times: only the order is known.'}</p>;
   }
-  const retries = subject.step?.model?.end?.data.retries ?? [];
+  const retries = [subject.step?.model, ...(subject.step?.tools ?? [])].flatMap((span) =>
+    (span?.end?.data.retries ?? []).map((retry) => `${span?.kind === 'tool' ? `${span.start.data.name}: ` : ''}${retry.class}, waited ${Math.round(retry.ms)} ms`));
   return (
     <>
       <table class="timing" aria-label="Time of this step">
@@ -19,7 +20,7 @@ export function TimingTab({ view, subject }: { readonly view: TrajectoryView; re
       {retries.length > 0 && (
         <section class="detail-section" aria-label="Retries">
           <header class="section-head"><h3>Retries</h3></header>
-          {retries.map((retry, index) => <div key={index} class="remark">{retry.class}, waited {Math.round(retry.ms)} ms</div>)}
+          {retries.map((text, index) => <div key={index} class="remark">{text}</div>)}
         </section>
       )}
     </>

@@ -1,0 +1,49 @@
+import { errorText, StudioError } from '../../../common/errors.ts';
+import type { Json } from '../../../common/json.ts';
+import { readJsonFile } from '../../jsonFile.ts';
+import { listTools, readToolFile, tryTool } from '../../../rerun/tryTool.ts';
+import { durationText } from '../../../trace/text/units.ts';
+import { errorText as traceErrorText, placeText, valueText } from '../../../trace/text/values.ts';
+import { textOption, type Given, type Outcome } from '../../command.ts';
+import type { Context } from '../../context.ts';
+
+/** Exit code 1 when an entry of an agent file could not be opened. */
+export async function list(context: Context, { words: [file = ''] }: Given): Promise<Outcome> {
+  const { tools, problems } = await listTools(await readToolFile(file, context.cwd, context.env), context.env, context.signal);
+  if (context.json) context.printJson({ file, tools, problems });
+  else {
+    for (const { name, description, effect, timeoutSeconds, retry, parameters, output } of tools) {
+      const how = [effect, ...(timeoutSeconds === undefined ? [] : [`${timeoutSeconds} s`]), ...(retry === undefined ? [] : [`${retry.times} retries`])].join(', ');
+      context.print([`${name} (${how})`, ...(description === '' ? [] : [`  ${description}`]), `  takes ${valueText(parameters)}`, ...(output === undefined ? [] : [`  gives ${valueText(output)}`])].join('\n'));
+    }
+    for (const problem of problems) context.tell(`✗ ${problem}`);
+  }
+  return problems.length === 0 ? 0 : 1;
+}
+
+/** Exit code 1 when the tool failed. */
+export async function tryIt(context: Context, given: Given): Promise<Outcome> {
+  const [file = '', name = ''] = given.words;
+  const args = argumentsOf(context, given);
+  const made = await tryTool(await readToolFile(file, context.cwd, context.env), { tool: name, arguments: args }, context.env, (text) => context.tell(text.trimEnd()), context.signal);
+  if (context.json) {
+    context.printJson(made);
+    return made.error === undefined ? 0 : 1;
+  }
+  const { error, result, ms, retries = [], files = [] } = made;
+  context.print(error === undefined ? valueText(result ?? null, true) : [`✗ ${traceErrorText(error)}`, error.stack?.split('\n').slice(1).join('\n') ?? placeText(error) ?? ''].join('\n').trimEnd());
+  for (const { mime_type: media, content } of files) context.print(`+ ${media}, ${Math.floor((content.length * 3) / 4).toLocaleString('en')} bytes`);
+  context.tell(`${durationText(ms)}${retries.length === 0 ? '' : `, made again ${retries.length}×`}`);
+  return error === undefined ? 0 : 1;
+}
+
+function argumentsOf(context: Context, given: Given): Json {
+  const [text, file] = [textOption(given, 'args'), textOption(given, 'arguments')];
+  if (text !== undefined && file !== undefined) throw new StudioError('usage', 'Give --args or --arguments, not both.');
+  if (file !== undefined) return readJsonFile(context.cwd, file);
+  try {
+    return JSON.parse(text ?? '{}') as Json;
+  } catch (error) {
+    throw new StudioError('usage', `--args is not JSON: ${errorText(error)}.`, { mend: 'Write one object, for example --args \'{"text": "one two"}\', or put it into a file and name it with --arguments.', cause: error });
+  }
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { errorText, StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
+
+/** Arguments of a call that a file holds. Throws StudioError `config`. */
+export function readJsonFile(cwd: string, file: string): Json {
+  try {
+    return JSON.parse(readFileSync(path.resolve(cwd, file), 'utf8')) as Json;
+  } catch (error) {
+    throw new StudioError('config', `${file}: ${errorText(error)}.`, { mend: 'It holds the arguments as one JSON object.', cause: error });
+  }
+}

@@ -1,0 +1,52 @@
+/** The model of an AWorld agent as `model:` of ours, and its limits. */
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import { textOf, type SourceAgent } from './source.ts';
+
+/** Keys of AWorld's `ModelConfig` and `AgentConfig` that have a place here. */
+const USED = new Set(['llm_config', 'config', 'conf', 'model_config', 'llm_model_name', 'llm_base_url', 'llm_api_key', 'llm_temperature', 'llm_provider', 'params', 'max_steps']);
+/** Parts of AWorld that only say again what is the rule here, or are about its own Python. */
+const MEANINGLESS = new Set(['id', 'name', 'type', 'desc', 'description', 'system_prompt', 'mcp_servers', 'mcp_config', 'node_type', 'next', 'agents', 'swarm_type', 'llm_client_type', 'llm_sync_enabled', 'llm_async_enabled', 'llm_stream_call', 'ext_config', 'ext', 'model_type', 'max_retries']);
+const OPENAI_LIKE = /^(openai|azure_openai|vllm|local)$/i;
+const ENVIRONMENT = /^\$\{env:[^}]+\}$/;
+const SAMPLING = { top_p: 'top_p', max_tokens: 'max_tokens', stop: 'stop' } as const;
+
+export interface AgentSettings {
+  readonly model: JsonObject;
+  readonly steps: number | undefined;
+  readonly notes: readonly string[];
+}
+
+/** Model fields stand in `config` or `conf`, in `llm_config` there or beside it, or flat: all are read. */
+export function settingsOf({ name, fields }: SourceAgent, fileSteps: Json | undefined): AgentSettings {
+  const own = ['config', 'conf'].map((key) => fields[key]).filter(isJsonObject);
+  const places = [...own, ...[fields, ...own].flatMap((place) => ['llm_config', 'model_config'].map((key) => place[key]).filter(isJsonObject)), fields];
+  const get = (key: string): Json | undefined => places.find((place) => place[key] !== undefined && place[key] !== null)?.[key];
+  const notes: string[] = [];
+  const url = textOf(get('llm_base_url'));
+  const key = textOf(get('llm_api_key'));
+  const provider = textOf(get('llm_provider'));
+  if (key !== undefined && !ENVIRONMENT.test(key)) notes.push(`${name}: the key that stood in the file was left out; set LLM_API_KEY.`);
+  if (provider !== undefined && !OPENAI_LIKE.test(provider)) notes.push(`${name}: its provider is ${provider}; \`model.endpoint\` must be an OpenAI-compatible address of it.`);
+  const sampling = samplingOf(get('llm_temperature'), get('params'));
+  const left = [...new Set(places.flatMap((place) => Object.keys(place)))].filter((one) => !USED.has(one) && !MEANINGLESS.has(one));
+  if (left.length > 0) notes.push(`${name}: left out, for nothing here corresponds: ${left.join(', ')}.`);
+  const steps = get('max_steps') ?? fileSteps;
+  return {
+    model: {
+      endpoint: url ?? '${env:LLM_BASE_URL}', name: textOf(get('llm_model_name')) ?? '${env:LLM_MODEL_NAME}',
+      ...(key === undefined && url !== undefined ? {} : { api_key: key !== undefined && ENVIRONMENT.test(key) ? key : '${env:LLM_API_KEY}' }),
+      ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
+    },
+    steps: typeof steps === 'number' && Number.isInteger(steps) && steps > 0 ? steps : undefined, notes,
+  };
+}
+
+function samplingOf(temperature: Json | undefined, params: Json | undefined): JsonObject {
+  const sampling: JsonObject = typeof temperature === 'number' ? { temperature } : {};
+  const extra: JsonObject = {};
+  for (const [key, value] of Object.entries(isJsonObject(params) ? params : {})) {
+    if (Object.hasOwn(SAMPLING, key)) sampling[key] = value;
+    else extra[key] = value;
+  }
+  return { ...sampling, ...(Object.keys(extra).length === 0 ? {} : { extra }) };
+}

@@ -1,0 +1,181 @@
+/**
+ * Parses a long file by its parts, each remembered by its text: after a keystroke only the part that changed is parsed
+ * again. Parts are the groups at the top of a file and the items of a list below one of them.
+ */
+import { parseFile, type ParsedFile, type Path } from './parse.ts';
+import type { Problem, Range } from './problem.ts';
+
+/** Shorter files are parsed whole: that takes no time. */
+const SHORT = 16_000;
+const TOP_KEY = /^[A-Za-z_][\w-]*:(\s|$)/;
+const LIST_KEY = /^[A-Za-z_][\w-]*:\s*(#.*)?$/;
+const ALIAS = /(^|[\s[{,])\*[\w-]+/m;
+
+/** What is remembered of one file from one version to the next. */
+export class Segments {
+  #known = new Map<string, ParsedFile>();
+
+  parse(file: string, text: string): ParsedFile {
+    const parts = text.length < SHORT ? undefined : partsOf(text);
+    if (parts === undefined) {
+      this.#known.clear();
+      return parseFile(file, text);
+    }
+    const now = new Map<string, ParsedFile>();
+    const placed = parts.map((part): Placed => {
+      const parsed = now.get(part.text) ?? this.#known.get(part.text) ?? parseFile(file, part.text);
+      now.set(part.text, parsed);
+      return { ...part, parsed };
+    });
+    this.#known = now;
+    // An alias may be of an anchor in another part.
+    if (placed.some(({ parsed }) => parsed.problems.length > 0) && ALIAS.test(text)) return parseFile(file, text);
+    return together(file, text, placed);
+  }
+}
+
+interface Part {
+  readonly key: string;
+  /** Of the list below `key`; absent: the part is the key with all below it. */
+  readonly index?: number;
+  readonly text: string;
+  /** Lines above it. */
+  readonly above: number;
+}
+
+interface Placed extends Part {
+  readonly parsed: ParsedFile;
+}
+
+/** undefined where the text is not plainly made of keys at the beginning of lines. */
+function partsOf(text: string): Part[] | undefined {
+  if (text.includes('\t')) return undefined;
+  const lines = text.split('\n');
+  const starts: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (TOP_KEY.test(line)) starts.push(index);
+    else if (line !== '' && !/^[ #\r]/.test(line) && !(starts.length > 0 && /^-(\s|$)/.test(line))) return undefined;
+  }
+  const parts: Part[] = [];
+  const seen = new Set<string>();
+  for (const [number, start] of starts.entries()) {
+    const key = lines[start]?.split(':', 1)[0] ?? '';
+    if (seen.has(key)) return undefined; // told by the parser
+    seen.add(key);
+    const end = starts[number + 1] ?? lines.length;
+    parts.push(...(itemsOf(lines, key, start, end) ?? [{ key, text: textOf(lines, start, end), above: start }]));
+  }
+  return starts.length === 0 ? undefined : parts;
+}
+
+/** With the line break at its end: it belongs to a text behind `|`. */
+function textOf(lines: readonly string[], start: number, end: number): string {
+  const text = lines.slice(start, end).join('\n');
+  return end < lines.length ? `${text}\n` : text;
+}
+
+/** The items of a list in block style. */
+function itemsOf(lines: readonly string[], key: string, start: number, end: number): Part[] | undefined {
+  if (!LIST_KEY.test(lines[start] ?? '')) return undefined;
+  const begins: number[] = [];
+  let indent: number | undefined;
+  for (let index = start + 1; index < end; index++) {
+    const line = lines[index] ?? '';
+    const depth = line.search(/[^ \r]/);
+    if (depth === -1) continue;
+    if (/^-(\s|$)/.test(line.slice(depth)) && (indent === undefined || depth === indent)) {
+      indent ??= depth;
+      begins.push(index);
+    } else if (line[depth] !== '#' && (indent === undefined || depth <= indent)) {
+      return undefined;
+    }
+  }
+  if (begins.length < 2) return undefined;
+  // The key itself, with a list of nothing, so that its place is known.
+  const head: Part = { key, text: textOf(lines, start, begins[0] ?? end), above: start };
+  return [head, ...begins.map((begin, index) => ({ key, index, text: textOf(lines, begin, begins[index + 1] ?? end), above: begin }))];
+}
+
+function together(file: string, text: string, placed: readonly Placed[]): ParsedFile {
+  const heads = new Map<string, Placed>();
+  const items = new Map<string, Placed[]>();
+  const value: Record<string, unknown> = {};
+  const problems: Problem[] = [];
+  let brokenAt: number | undefined;
+  for (const part of placed) {
+    const { key, index, parsed, above } = part;
+    if (index === undefined) heads.set(key, part);
+    else {
+      const list = items.get(key);
+      if (list === undefined) items.set(key, [part]);
+      else list.push(part);
+    }
+    problems.push(...parsed.problems.map((problem) => ({ ...problem, ...moved(problem, above) })));
+    if (parsed.brokenAt !== undefined) brokenAt = Math.min(brokenAt ?? Infinity, parsed.brokenAt + above);
+    if (index === undefined && typeof parsed.value === 'object' && parsed.value !== null) Object.assign(value, parsed.value);
+  }
+  for (const [key, list] of items) value[key] = list.map(({ parsed }) => (Array.isArray(parsed.value) ? (parsed.value[0] as unknown) : null));
+
+  /** The part that a path leads into, and the path inside of it. */
+  const inside = (path: Path): { part: Placed; path: Path } | undefined => {
+    const [key, index, ...rest] = path;
+    const list = items.get(String(key));
+    if (list !== undefined && index !== undefined) {
+      const part = typeof index === 'number' ? list[index] : undefined;
+      return part === undefined ? undefined : { part, path: [0, ...rest] };
+    }
+    const part = heads.get(String(key));
+    return part === undefined ? undefined : { part, path };
+  };
+  const ranged = (path: Path, ask: (parsed: ParsedFile, path: Path) => Range | undefined): Range | undefined => {
+    const found = inside(path);
+    const range = found === undefined ? undefined : ask(found.part.parsed, found.path);
+    return found === undefined || range === undefined ? undefined : moved(range, found.part.above);
+  };
+  const first = moved({ line: 1, column: 1, endLine: 1, endColumn: (placed[0]?.text.split('\n', 1)[0] ?? '').length + 1 }, placed[0]?.above ?? 0);
+  const keyRange = (path: Path): Range | undefined => ranged(path, (parsed, inner) => parsed.keyRange(inner));
+  const valueRange = (path: Path): Range => {
+    for (let length = path.length; length > 0; length--) {
+      const steps = path.slice(0, length);
+      const list = length === 1 ? items.get(String(steps[0]))?.[0] : undefined;
+      const range = list === undefined ? ranged(steps, (parsed, inner) => parsed.valueRange(inner)) : moved(list.parsed.valueRange([]), list.above);
+      if (range !== undefined) return range;
+    }
+    return first;
+  };
+  return {
+    file, text, value, problems, brokenAt, keyRange, valueRange,
+    wholeRange(path) {
+      const [key] = path;
+      const last = placed.at(-1);
+      if (key === undefined) return last === undefined ? undefined : { ...first, ...endOf(last) };
+      const list = path.length === 1 ? items.get(String(key)) : undefined;
+      const [from, to] = [list?.[0], list?.at(-1)];
+      if (from === undefined || to === undefined) return ranged(path, (parsed, inner) => parsed.wholeRange(inner));
+      return { ...moved(from.parsed.valueRange([]), from.above), ...endOf(to) };
+    },
+    at(line, column) {
+      const part = placed.findLast(({ above }) => above < line);
+      const found = part?.parsed.at(line - part.above, column);
+      if (part?.index === undefined || found === undefined) return found;
+      return { ...found, path: [part.key, part.index, ...found.path.slice(1)] };
+    },
+    has: (path) => {
+      if (path.length === 0) return true;
+      const found = inside(path);
+      return found !== undefined && found.part.parsed.has(found.path);
+    },
+    problem: (path, what, at = 'value') => ({
+      file, ...(at === 'key' ? (keyRange(path) ?? valueRange(path)) : valueRange(path)), severity: 'error', ...what,
+    }),
+  };
+}
+
+function endOf({ parsed, above }: Placed): Pick<Range, 'endLine' | 'endColumn'> {
+  const { endLine = 1, endColumn = 1 } = parsed.wholeRange([]) ?? {};
+  return { endLine: endLine + above, endColumn };
+}
+
+function moved(range: Range, above: number): Range {
+  return { line: range.line + above, column: range.column, endLine: range.endLine + above, endColumn: range.endColumn };
+}

@@ -1,0 +1,182 @@
+/** Schemas of an OpenAPI description as zod. What a reference names becomes a constant; one that contains itself is lazy. */
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import { key, literal, quoted, type Names } from './code.ts';
+import { objects, texts, type OpenApiDocument } from './document.ts';
+
+const FORMATS: Readonly<Record<string, string>> = { email: 'z.email()', uuid: 'z.uuid()', uri: 'z.url()', date: 'z.iso.date()', 'date-time': 'z.iso.datetime({ offset: true })' };
+/** zod is deep, people are not: deeper ones are taken as they are. */
+const DEEPEST = 40;
+
+export class Schemas {
+  readonly #document: OpenApiDocument;
+  readonly #names: Names;
+  /** Of what is referred to, by reference. */
+  readonly #named = new Map<string, string>();
+  readonly #recursive = new Map<string, boolean>();
+  /** In an order in which each stands before those that need it. */
+  readonly #definitions: string[] = [];
+
+  constructor(document: OpenApiDocument, names: Names) {
+    this.#document = document;
+    this.#names = names;
+  }
+
+  /** The constants that the expressions given so far need. */
+  get definitions(): readonly string[] {
+    return this.#definitions;
+  }
+
+  /** The expression of a schema. */
+  text(schema: Json | undefined, depth = 0): string {
+    if (schema === false) return 'z.never()';
+    if (!isJsonObject(schema) || depth > DEEPEST) return 'z.unknown()';
+    const ref = schema['$ref'];
+    // In 3.1 a description may stand beside a reference.
+    if (typeof ref === 'string') return `${this.#reference(ref)}${described(schema)}`;
+    const nullable = schema['nullable'] === true || (Array.isArray(schema['type']) && schema['type'].includes('null'));
+    const base = this.#base(schema, depth);
+    const fallback = schema['default'] === undefined || base.startsWith('z.unknown') ? '' : `.default(${literal(schema['default'])})`;
+    return `${base}${nullable && !base.startsWith('z.null(') ? '.nullable()' : ''}${fallback}${described(schema)}`;
+  }
+
+  /** A member of an object: as `text`, and optional where it need not be there. */
+  member(schema: Json | undefined, required: boolean, depth = 0): string {
+    const text = this.text(schema, depth);
+    if (required || (isJsonObject(schema) && schema['default'] !== undefined && text.includes('.default('))) return text;
+    // Behind what describes it would be no description of it.
+    const said = isJsonObject(schema) ? described(schema) : '';
+    return `${said === '' ? text : text.slice(0, -said.length)}.optional()${said}`;
+  }
+
+  #base(schema: JsonObject, depth: number): string {
+    const deeper = depth + 1;
+    if (schema['const'] !== undefined) return literals([schema['const']]);
+    if (Array.isArray(schema['enum'])) return literals(schema['enum']);
+    const all = objects(schema['allOf']);
+    if (all.length > 0) {
+      const own = schema['properties'] === undefined ? [] : [this.#object(schema, deeper)];
+      return [...all.map((one) => this.text(one, deeper)), ...own].reduce((left, right) => `z.intersection(${left}, ${right})`);
+    }
+    for (const choice of ['oneOf', 'anyOf'] as const) {
+      const any = objects(schema[choice]).map((one) => this.text(one, deeper));
+      if (any.length > 0) return any.length === 1 ? (any[0] ?? '') : `z.union([${any.join(', ')}])`;
+    }
+    const types = [schema['type']].flat().filter((type) => typeof type === 'string');
+    const real = types.filter((type) => type !== 'null');
+    if (types.length > 0 && real.length === 0) return 'z.null()';
+    if (real.length > 1) return `z.union([${real.map((type) => this.#typed(type, schema, deeper)).join(', ')}])`;
+    return this.#typed(real[0] ?? guess(schema), schema, deeper);
+  }
+
+  #typed(type: string, schema: JsonObject, depth: number): string {
+    switch (type) {
+      case 'string':
+        return string(schema);
+      case 'integer':
+      case 'number':
+        return number(type, schema, this.#document.version);
+      case 'boolean':
+        return 'z.boolean()';
+      case 'array':
+        return `z.array(${this.text(schema['items'], depth)})${bounds(schema, 'minItems', 'maxItems')}`;
+      case 'object':
+        return this.#object(schema, depth);
+      default:
+        return 'z.unknown()';
+    }
+  }
+
+  #object(schema: JsonObject, depth: number): string {
+    const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+    const required = new Set(texts(schema['required']));
+    const more = schema['additionalProperties'];
+    // The service itself sets what can only be read.
+    const own = Object.entries(properties).filter(([, property]) => !(isJsonObject(property) && property['readOnly'] === true));
+    if (own.length === 0 && required.size === 0) {
+      if (more === false) return 'z.strictObject({})';
+      return `z.record(z.string(), ${isJsonObject(more) ? this.text(more, depth) : 'z.unknown()'})`;
+    }
+    const lines = own.map(([name, property]) => `${key(name)}: ${this.member(property, required.has(name), depth)}`);
+    const kind = more === true ? 'looseObject' : 'object';
+    return `z.${kind}({ ${lines.join(', ')} })${isJsonObject(more) && Object.keys(more).length > 0 ? `.catchall(${this.text(more, depth)})` : ''}`;
+  }
+
+  #reference(ref: string): string {
+    const known = this.#named.get(ref);
+    if (known !== undefined) return known;
+    const name = this.#names.take(`${ref.split('/').at(-1) ?? 'schema'}Schema`);
+    this.#named.set(ref, name);
+    const text = this.text(this.#document.at(ref));
+    this.#definitions.push(this.#isRecursive(ref) ? `const ${name}: z.ZodType = z.lazy(() => ${text});` : `const ${name} = ${text};`);
+    return name;
+  }
+
+  /** Whether what a reference names contains it again. */
+  #isRecursive(ref: string): boolean {
+    const known = this.#recursive.get(ref);
+    if (known !== undefined) return known;
+    const seen = new Set<string>();
+    const queue = [this.#document.at(ref)];
+    let found = false;
+    for (let next = queue.pop(); next !== undefined && !found; next = queue.pop()) {
+      for (const other of referencesIn(next)) {
+        found ||= other === ref;
+        if (seen.has(other)) continue;
+        seen.add(other);
+        queue.push(this.#document.at(other));
+      }
+    }
+    this.#recursive.set(ref, found);
+    return found;
+  }
+}
+
+function referencesIn(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => (name === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner)));
+}
+
+function guess(schema: JsonObject): string {
+  if (schema['properties'] !== undefined || schema['additionalProperties'] !== undefined) return 'object';
+  return schema['items'] === undefined ? '' : 'array';
+}
+
+function literals(values: readonly Json[]): string {
+  if (values.length > 0 && values.every((value) => typeof value === 'string')) return values.length === 1 ? `z.literal(${literal(values[0] ?? '')})` : `z.enum(${literal([...values])})`;
+  const each = values.map((value) => (value === null ? 'z.null()' : typeof value === 'object' ? 'z.unknown()' : `z.literal(${literal(value)})`));
+  return each.length === 1 ? (each[0] ?? '') : `z.union([${each.join(', ')}])`;
+}
+
+function string(schema: JsonObject): string {
+  const { format, pattern } = schema;
+  const base = (typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined) ?? 'z.string()';
+  return `${base}${bounds(schema, 'minLength', 'maxLength')}${typeof pattern === 'string' && isPattern(pattern) ? `.regex(new RegExp(${quoted(pattern)}, 'u'))` : ''}`;
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').source !== '';
+  } catch {
+    return false; // other languages know other patterns
+  }
+}
+
+function number(type: 'integer' | 'number', schema: JsonObject, version: '3.0' | '3.1'): string {
+  const bound = (name: string, exclusive: string, at: string, beyond: string): string => {
+    const [value, strict] = [schema[name], schema[exclusive]];
+    if (version === '3.1' && typeof strict === 'number') return `.${beyond}(${strict})`;
+    return typeof value === 'number' ? `.${strict === true ? beyond : at}(${value})` : '';
+  };
+  const step = schema['multipleOf'];
+  return `${type === 'integer' ? 'z.int()' : 'z.number()'}${bound('minimum', 'exclusiveMinimum', 'min', 'gt')}${bound('maximum', 'exclusiveMaximum', 'max', 'lt')}${typeof step === 'number' && step > 0 ? `.multipleOf(${step})` : ''}`;
+}
+
+function bounds(schema: JsonObject, least: string, most: string): string {
+  return `${typeof schema[least] === 'number' ? `.min(${schema[least]})` : ''}${typeof schema[most] === 'number' ? `.max(${schema[most]})` : ''}`;
+}
+
+function described(schema: JsonObject): string {
+  const { description } = schema;
+  return typeof description === 'string' && description.trim() !== '' ? `.describe(${quoted(description.trim())})` : '';
+}

@@ -1,0 +1,133 @@
+/** The client of the language server. It is read, with its library, when the first file of ours is looked at. */
+import * as vscode from 'vscode';
+import { CloseAction, ErrorAction, LanguageClient, State, type LanguageClientOptions, type Middleware } from 'vscode-languageclient/node';
+import { errorText } from '../../common/errors.ts';
+import type { LanguageSettings } from '../../language/settings.ts';
+import { setting } from '../window/settings.ts';
+import { SECTION } from '../contributions/settings.ts';
+import { DOCUMENT_SELECTOR, isCode, STUDIO_SELECTOR } from './documents.ts';
+import { Restarts } from './restarts.ts';
+import { ServerProcess } from './serverProcess.ts';
+
+const LOST = 'The language server of agent files ended several times. Files are not checked until it is started again.';
+
+/** What the library has to say goes into the log: people are told once, in our words. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+export class StudioLanguageClient implements vscode.Disposable {
+  readonly #log: vscode.LogOutputChannel;
+  readonly #process: ServerProcess;
+  readonly #client: LanguageClient;
+  readonly #restarts = new Restarts();
+  readonly #status: vscode.LanguageStatusItem;
+  readonly #disposables: readonly { dispose(): void }[];
+
+  constructor(log: vscode.LogOutputChannel) {
+    this.#log = log;
+    this.#process = new ServerProcess(log);
+    this.#client = new QuietClient('rollout', 'Rollout', () => Promise.resolve(this.#process.start()), this.#options());
+    this.#status = vscode.languages.createLanguageStatusItem('rollout.language', STUDIO_SELECTOR);
+    this.#status.name = 'Rollout';
+    this.#status.command = { command: 'rollout.restartLanguageServer', title: 'Restart' };
+    this.#disposables = [
+      this.#status,
+      this.#client.onDidChangeState(({ newState }) => this.#show(newState)),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#tellSettings()),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration(`${SECTION}.language`)) this.#tellSettings();
+      }),
+    ];
+    this.#show(State.Starting);
+  }
+
+  /** Fails only into the log and the status: whoever opens a file did not ask for it. */
+  async start(): Promise<void> {
+    try {
+      await this.#client.start();
+    } catch (error) {
+      this.#log.error(`The language server could not be started: ${errorText(error)}`);
+      this.#show(State.Stopped);
+    }
+  }
+
+  async restart(): Promise<void> {
+    this.#restarts.forget();
+    await this.#stop();
+    await this.start();
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+    void this.#stop();
+  }
+
+  /** One that does not answer is ended. */
+  async #stop(): Promise<void> {
+    try {
+      if (this.#client.needsStop()) await this.#client.stop();
+    } catch (error) {
+      this.#log.debug(`The language server did not end by itself: ${errorText(error)}`);
+    } finally {
+      this.#process.end();
+    }
+  }
+
+  #options(): LanguageClientOptions {
+    return {
+      documentSelector: DOCUMENT_SELECTOR,
+      initializationOptions: settingsNow,
+      diagnosticCollectionName: 'rollout.language',
+      outputChannel: this.#log,
+      middleware: NOT_OF_CODE,
+      // What went wrong is told below, once.
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          if (this.#restarts.ended(Date.now())) return { action: CloseAction.Restart, handled: true };
+          void this.#tellLost();
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    };
+  }
+
+  async #tellLost(): Promise<void> {
+    const choice = await vscode.window.showErrorMessage(LOST, 'Start Again', 'Show Log');
+    if (choice === 'Start Again') await vscode.commands.executeCommand('rollout.restartLanguageServer');
+    if (choice === 'Show Log') this.#log.show(true);
+  }
+
+  #tellSettings(): void {
+    if (!this.#client.isRunning()) return; // the next start tells them
+    this.#client.sendNotification('workspace/didChangeConfiguration', { settings: settingsNow() })
+      .catch((error: unknown) => this.#log.warn(`The language server was not told of changed settings: ${errorText(error)}`));
+  }
+
+  #show(state: State): void {
+    this.#status.busy = state === State.Starting;
+    this.#status.text = state === State.Running ? 'Rollout: files are checked' : state === State.Starting ? 'Rollout: language server starts' : 'Rollout: language server stopped';
+    this.#status.severity = state === State.Stopped ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
+  }
+}
+
+/** In Restricted Mode files are read and checked; nothing they name is asked or run. */
+function settingsNow(): LanguageSettings {
+  return { trusted: vscode.workspace.isTrusted, askEndpoints: setting('language.askEndpoints'), tokenHints: setting('language.tokenHints') };
+}
+
+/** With every keystroke in somebody's code we have nothing to do. */
+const NOT_OF_CODE: Middleware = {
+  provideCompletionItem: (document, position, context, token, next) => (isCode(document) ? undefined : next(document, position, context, token)),
+  provideCodeActions: (document, range, context, token, next) => (isCode(document) ? undefined : next(document, range, context, token)),
+  provideHover: (document, position, token, next) => (isCode(document) ? undefined : next(document, position, token)),
+  provideDocumentSymbols: (document, token, next) => (isCode(document) ? undefined : next(document, token)),
+  provideDocumentLinks: (document, token, next) => (isCode(document) ? undefined : next(document, token)),
+  provideFoldingRanges: (document, context, token, next) => (isCode(document) ? undefined : next(document, context, token)),
+  provideInlayHints: (document, range, token, next) => (isCode(document) ? undefined : next(document, range, token)),
+  provideDefinition: (document, position, token, next) => (isCode(document) ? undefined : next(document, position, token)),
+};

@@ -1,0 +1,161 @@
+/** The picture of a team as boxes and lines: who works, with whom, in which order. Places in pixels; no drawing. */
+import type { LoadedAgent } from '../../config/load/agent.ts';
+import { afterOf, worksItself, type LoadedMember } from '../../config/load/team.ts';
+import { endpointsOf } from '../../config/load/model.ts';
+
+/** Where a box leads to. */
+export interface GraphPlace {
+  readonly path: string;
+  readonly line: number;
+}
+
+export interface GraphBox {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly name: string;
+  /** The model of an agent, the kind of a team. */
+  readonly about: string;
+  readonly loop: string | undefined;
+  readonly team: boolean;
+  readonly place: GraphPlace;
+}
+
+export interface GraphLine {
+  readonly from: { readonly x: number; readonly y: number };
+  readonly to: { readonly x: number; readonly y: number };
+  /** Both ends are in one column: it goes round on their right. */
+  readonly beside: boolean;
+}
+
+export interface TeamGraph {
+  readonly width: number;
+  readonly height: number;
+  /** Teams before what is in them. */
+  readonly boxes: readonly GraphBox[];
+  readonly lines: readonly GraphLine[];
+}
+
+const NODE = { width: 168, height: 48 } as const;
+const GAP = { x: 56, y: 24 } as const;
+const PADDING = 20;
+/** How far below the others a line begins and ends that leads back. */
+const BACK = 14;
+/** What a line on the right of its column needs there. */
+export const BULGE = 32;
+const HEAD = 40;
+
+/** One that is placed among the others: its column, and those it gives the work to. */
+interface Node {
+  readonly name: string;
+  readonly graph: TeamGraph;
+  readonly column: number;
+  readonly next: readonly string[];
+}
+
+export function teamGraph(agent: LoadedAgent): TeamGraph {
+  return graphOf(agent, { name: agent.file.name, loop: undefined, place: { path: agent.path, line: 1 } });
+}
+
+function graphOf(agent: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
+  const { team, file } = agent;
+  if (team === undefined) return single(agent, as);
+  const own = worksItself(file) ? [{ name: file.name, graph: single(agent, { name: file.name, loop: undefined, place: { path: agent.path, line: 1 } }) }] : [];
+  const members = team.members.map((member) => ({ name: member.name, graph: graphOf(member.agent, { name: member.name, loop: loopText(member), place: { path: agent.path, line: agent.parsed.valueRange(member.at).line } }) }));
+  const next = nextOf(agent, team.members);
+  const columns = columnsOf([...own, ...members].map(({ name }) => name), next, team.kind === 'workflow');
+  return framed([...own, ...members].map(({ name, graph }) => ({ name, graph, column: columns.get(name) ?? 0, next: next.get(name) ?? [] })), as, team.kind);
+}
+
+function single({ file }: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
+  const [endpoint = ''] = file.model === undefined ? [] : endpointsOf(file.model);
+  const about = file.model === undefined ? '' : endpoint.startsWith('demo:') ? 'the demo model' : file.model.name;
+  return { ...NODE, boxes: [{ x: 0, y: 0, ...NODE, ...as, about, team: false }], lines: [] };
+}
+
+function loopText({ loop }: LoadedMember): string | undefined {
+  return loop === undefined ? undefined : `up to ${loop.most}×, until /${loop.until}/`;
+}
+
+/** To whom each gives what it did. */
+function nextOf({ file, team }: LoadedAgent, members: readonly LoadedMember[]): Map<string, readonly string[]> {
+  const names = members.map(({ name }) => name);
+  switch (team?.kind) {
+    case 'workflow':
+      return new Map(names.map((name) => [name, members.filter((_, index) => afterOf(members, index).includes(name)).map((member) => member.name)]));
+    case 'handoff': {
+      const all = [...(worksItself(file) ? [file.name] : []), ...names];
+      return new Map(all.map((name) => {
+        const member = members.find((one) => one.name === name);
+        // A team that does not work itself hands nothing on.
+        if (member?.agent.team !== undefined && member.agent.team.kind !== 'leader') return [name, []];
+        return [name, (member?.to ?? all).filter((other) => other !== name)];
+      }));
+    }
+    default:
+      return new Map([[file.name, names]]);
+  }
+}
+
+/** The column of each: behind the last (`longest`) or the first of those it is given the work by. */
+function columnsOf(names: readonly string[], next: ReadonlyMap<string, readonly string[]>, longest: boolean): Map<string, number> {
+  const columns = new Map<string, number>();
+  const given = new Set([...next.values()].flat());
+  const queue = longest ? names.filter((name) => !given.has(name)) : names.slice(0, 1);
+  for (const name of queue) columns.set(name, 0);
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const column = (columns.get(name) ?? 0) + 1;
+    for (const other of next.get(name) ?? []) {
+      const known = columns.get(other);
+      // What waits for itself is told as a problem; its picture ends all the same.
+      if (known !== undefined && (!longest || known >= column || column > names.length)) continue;
+      columns.set(other, column);
+      queue.push(other);
+    }
+  }
+  return columns;
+}
+
+/** The members in their columns, in the frame of their team. */
+function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'place'>, kind: string): TeamGraph {
+  const columns = [...new Set(nodes.map(({ column }) => column))].sort((a, b) => a - b).map((column) => nodes.filter((node) => node.column === column));
+  const heights = columns.map((column) => column.reduce((sum, { graph }) => sum + graph.height, GAP.y * (column.length - 1)));
+  const tallest = Math.max(...heights);
+  const boxes: GraphBox[] = [];
+  const lines: GraphLine[] = [];
+  const at = new Map<string, { x: number; y: number; width: number; height: number }>();
+  let x = PADDING;
+  columns.forEach((column, index) => {
+    let y = HEAD + (tallest - (heights[index] ?? 0)) / 2;
+    const width = Math.max(...column.map(({ graph }) => graph.width));
+    for (const { name, graph } of column) {
+      at.set(name, { x, y, width: graph.width, height: graph.height });
+      boxes.push(...graph.boxes.map((box) => ({ ...box, x: box.x + x, y: box.y + y })));
+      lines.push(...graph.lines.map(({ from, to, beside }) => ({ from: { x: from.x + x, y: from.y + y }, to: { x: to.x + x, y: to.y + y }, beside })));
+      y += graph.height + GAP.y;
+    }
+    x += width + GAP.x;
+  });
+  for (const { name, column, next } of nodes) {
+    const from = at.get(name);
+    for (const other of next) {
+      const to = at.get(other);
+      if (from === undefined || to === undefined) continue;
+      lines.push(lineBetween(from, to, column, nodes.find((node) => node.name === other)?.column ?? 0));
+    }
+  }
+  const right = x - GAP.x;
+  const width = right + Math.max(PADDING, ...lines.flatMap(({ beside, from, to }) => (beside ? [Math.max(from.x, to.x) + BULGE - right] : [])));
+  const height = HEAD + tallest + PADDING;
+  return { width, height, boxes: [{ x: 0, y: 0, width, height, ...as, about: kind, team: true }, ...boxes], lines };
+}
+
+type Rect = Pick<GraphBox, 'x' | 'y' | 'width' | 'height'>;
+
+function lineBetween(from: Rect, to: Rect, column: number, other: number): GraphLine {
+  const [left, right, middle] = [({ x }: Rect): number => x, ({ x, width }: Rect): number => x + width, ({ y, height }: Rect): number => y + height / 2];
+  if (other === column) return { from: { x: right(from), y: middle(from) }, to: { x: right(to), y: middle(to) }, beside: true };
+  if (other > column) return { from: { x: right(from), y: middle(from) }, to: { x: left(to), y: middle(to) }, beside: false };
+  return { from: { x: left(from), y: middle(from) + BACK }, to: { x: right(to), y: middle(to) + BACK }, beside: false };
+}

@@ -1,0 +1,69 @@
+/** The picture of a team as an HTML document: an SVG of its own, whose boxes can be clicked and reached by the keyboard. */
+import { escapeHtml } from '../../common/pageHtml.ts';
+import { BULGE, type GraphBox, type GraphLine, type TeamGraph } from './teamGraph.ts';
+
+/** Characters of a name that a box has room for. */
+const MOST = 20;
+
+const STYLE = `
+body { padding: 16px; color: var(--vscode-foreground); font-family: var(--vscode-font-family); }
+svg { display: block; max-width: none; }
+text { fill: var(--vscode-foreground); font-size: 13px; }
+.about { fill: var(--vscode-descriptionForeground); font-size: 11px; }
+rect { fill: var(--vscode-editorWidget-background); stroke: var(--vscode-panel-border, var(--vscode-contrastBorder)); }
+.team > rect { fill: none; stroke-dasharray: 4 3; stroke: var(--vscode-descriptionForeground); }
+.box { cursor: pointer; outline: none; }
+.box:hover > rect, .box:focus-visible > rect { stroke: var(--vscode-focusBorder); stroke-width: 2; }
+.line { fill: none; stroke: var(--vscode-descriptionForeground); stroke-width: 1.5; }
+marker path { fill: var(--vscode-descriptionForeground); }
+`;
+
+const SCRIPT = `
+const vscode = acquireVsCodeApi();
+const open = (event) => {
+  const box = event.target.closest('[data-box]');
+  if (box === null || (event.type === 'keydown' && event.key !== 'Enter' && event.key !== ' ')) return;
+  event.preventDefault();
+  vscode.postMessage({ box: Number(box.dataset.box) });
+};
+document.addEventListener('click', open);
+document.addEventListener('keydown', open);
+`;
+
+/** `nonce`: of the document's own script and style; nothing else runs or is loaded. */
+export function teamPage(title: string, graph: TeamGraph, nonce: string): string {
+  return page(title, svgOf(title, graph), nonce);
+}
+
+/** What stands in its place while the file is wrong. */
+export function problemPage(title: string, text: string, nonce: string): string {
+  return page(title, `<p role="status">${escapeHtml(text)}</p>`, nonce);
+}
+
+function page(title: string, body: string, nonce: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'">`
+    + `<title>${escapeHtml(title)}</title><style nonce="${nonce}">${STYLE}</style></head><body>${body}<script nonce="${nonce}">${SCRIPT}</script></body></html>`;
+}
+
+function svgOf(title: string, { width, height, boxes, lines }: TeamGraph): string {
+  const arrow = '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z"/></marker></defs>';
+  return `<svg role="group" aria-label="${escapeHtml(title)}" width="${width + 2}" height="${height + 2}" viewBox="-1 -1 ${width + 2} ${height + 2}">${arrow}${boxes.map(boxOf).join('')}${lines.map(lineOf).join('')}</svg>`;
+}
+
+function boxOf({ x, y, width, height, name, about, loop, team }: GraphBox, index: number): string {
+  const told = [about, ...(loop === undefined ? [] : [loop])].filter((text) => text !== '').join(', ');
+  const label = escapeHtml(`${name}${told === '' ? '' : `, ${told}`}`);
+  const mark = loop === undefined ? '' : ' ↻';
+  return `<g class="box${team ? ' team' : ''}" role="link" tabindex="0" data-box="${index}" aria-label="${label}"><title>${label}</title>`
+    + `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4"${team ? ' pointer-events="all"' : ''}/>`
+    + `<text x="${x + 12}" y="${y + 20}">${escapeHtml(short(name) + mark)}</text><text class="about" x="${x + 12}" y="${y + (team ? 34 : 37)}">${escapeHtml(short(about))}</text></g>`;
+}
+
+function lineOf({ from, to, beside }: GraphLine): string {
+  const bend = beside ? Math.max(from.x, to.x) + BULGE : (from.x + to.x) / 2;
+  return `<path class="line" d="M${from.x} ${from.y} C${bend} ${from.y} ${bend} ${to.y} ${to.x} ${to.y}" marker-end="url(#arrow)"/>`;
+}
+
+function short(text: string): string {
+  return text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text;
+}

@@ -1,0 +1,39 @@
+/** What the commands about tools do. */
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { StudioError } from '../../common/errors.ts';
+import { findFiles } from '../files/findFiles.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
+import type { CommandGroup, Services } from '../services.ts';
+import type { TryForms } from './try/tryForms.ts';
+
+const MOST_AGENTS = 200;
+const WITH_TOOLS = /\.([cm]?[jt]sx?|agent\.(ya?ml|json))$/;
+
+export function toolCommands(services: Services, values: StoredValues, forms: TryForms): CommandGroup<'rollout.tryTool' | 'rollout.runTry' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
+  return {
+    'rollout.tryTool': async (uri, tool) => {
+      const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Tools of which agent?', 'Try Tool');
+      if (file === undefined) return;
+      if (file.scheme !== 'file') throw new StudioError('unsupported', 'Only files on this machine’s disk can be run.', { mend: 'Save it first.' });
+      await forms.open(file.fsPath, typeof tool === 'string' ? tool : undefined);
+    },
+    'rollout.addMcpServer': async (uri) => {
+      const agent = uri instanceof vscode.Uri ? uri : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Which agent gets the server?', 'Add MCP Server');
+      if (agent === undefined) return;
+      await (await import('./mcp/addServer.ts')).addServer(services, values, agent);
+    },
+    'rollout.importOpenApi': async () => (await import('./openApi.ts')).importOpenApi(services),
+    'rollout.runTry': (uri) => forms.run(uri instanceof vscode.Uri ? uri : undefined),
+  };
+}
+
+/** The file that is looked at, where its name fits; else an agent of the workspace. */
+async function chosenAgent(fits: RegExp, placeHolder: string, title: string): Promise<vscode.Uri | undefined> {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active?.scheme === 'file' && fits.test(path.basename(active.path))) return active;
+  const found = await findFiles((vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), 'agent', MOST_AGENTS);
+  if (found.length === 0) throw new StudioError('not_found', 'There is no agent in this workspace.', { mend: '“New Agent…” makes one.' });
+  const items = found.map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), uri })).sort((a, b) => (a.label < b.label ? -1 : 1));
+  return (await vscode.window.showQuickPick(items, { title, placeHolder }))?.uri;
+}

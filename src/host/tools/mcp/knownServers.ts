@@ -1,0 +1,25 @@
+/** Files of other programs that name MCP servers, where they are on this machine. */
+import { readFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+
+export interface KnownFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Those of the workspace first. */
+export async function knownServers(folder: string): Promise<KnownFile[]> {
+  const home = os.homedir();
+  const claude = process.platform === 'win32' ? path.join(process.env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'), 'Claude')
+    : process.platform === 'darwin' ? path.join(home, 'Library', 'Application Support', 'Claude') : path.join(home, '.config', 'Claude');
+  const files = [
+    path.join(folder, '.vscode', 'mcp.json'), path.join(folder, '.mcp.json'), path.join(folder, 'mcp.json'), path.join(folder, '.cursor', 'mcp.json'),
+    path.join(home, '.cursor', 'mcp.json'), path.join(claude, 'claude_desktop_config.json'),
+  ];
+  const read = await Promise.all(files.map(async (file): Promise<KnownFile | undefined> => {
+    const text = await readFile(file, 'utf8').catch(() => undefined); // most are not there
+    return text === undefined ? undefined : { file, text };
+  }));
+  return read.filter((one) => one !== undefined);
+}

@@ -1,0 +1,37 @@
+/** All problems of one agent, world or batch file, with those of everything it names. */
+import { fileKind } from '../../config/jsonSchema.ts';
+import { loadAgent, loadBatch, loadWorld } from '../../config/load.ts';
+import { sortProblems, type Problem } from '../../config/source/problem.ts';
+import type { Workspace } from '../workspace.ts';
+import { watched } from '../workspace/cachedFiles.ts';
+import { memberProblems } from './members.ts';
+import { servedProblems } from './served.ts';
+
+/** So many records of a dataset are looked at while one types; `rollout check` looks at all. */
+const RECORDS = 200;
+
+export interface Checked {
+  readonly problems: readonly Problem[];
+  /** Every file that was looked at, or for: a change of one of them may change what is found. */
+  readonly looked: ReadonlySet<string>;
+}
+
+export async function checkFile(workspace: Workspace, path: string): Promise<Checked> {
+  const looked = new Set([path]);
+  const files = watched(workspace.files, looked, (file, text) => workspace.parse(file, text));
+  const problems = [...(await load(files, path)), ...(await memberProblems(workspace, path, looked)), ...(await servedProblems(workspace, path))];
+  return { problems: sortProblems(problems), looked };
+}
+
+async function load(files: Parameters<typeof loadAgent>[0], path: string): Promise<readonly Problem[]> {
+  switch (fileKind(path)) {
+    case 'agent':
+      return (await loadAgent(files, path)).problems;
+    case 'world':
+      return (await loadWorld(files, path)).problems;
+    case 'batch':
+      return (await loadBatch(files, path, { records: RECORDS })).problems;
+    case undefined:
+      return [];
+  }
+}

@@ -1,0 +1,41 @@
+/** Whether endpoints serve the models that files name: by what they have told so far. */
+import { isJsonObject, type JsonObject } from '../../common/json.ts';
+import { fileKind } from '../../config/jsonSchema.ts';
+import type { Path } from '../../config/source/parse.ts';
+import type { Problem } from '../../config/source/problem.ts';
+import { closest } from '../../config/source/suggest.ts';
+import type { Workspace } from '../workspace.ts';
+import type { EndpointQuestion } from '../workspace/facts.ts';
+
+/** Where a file of each kind has a model. */
+const MODELS = { agent: [['model']], world: [['user', 'model']], batch: [['scorer', 'model']] } as const satisfies Record<string, readonly Path[]>;
+
+export async function servedProblems(workspace: Workspace, path: string): Promise<Problem[]> {
+  const parsed = await workspace.parsed(path);
+  const kind = fileKind(path);
+  if (parsed === undefined || kind === undefined) return [];
+  return MODELS[kind].flatMap((at: Path) => {
+    const model = at.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), parsed.value);
+    if (!isJsonObject(model)) return [];
+    const { name } = model;
+    if (typeof name !== 'string' || name.includes('${')) return [];
+    return endpointQuestions(model).slice(0, 1).flatMap((question) => {
+      const names = workspace.facts.models(question, workspace.files.isSaved(path));
+      if (names === undefined || names.length === 0 || names.includes(name)) return [];
+      const near = closest(name, names);
+      return [parsed.problem([...at, 'name'], {
+        code: 'not_served', severity: 'warning', message: `${question.endpoint} does not serve \`${name}\``,
+        mend: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+        fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
+      })];
+    });
+  });
+}
+
+/** The endpoints of a `model:` section, as written. */
+export function endpointQuestions(model: JsonObject): EndpointQuestion[] {
+  const { endpoint, api_key: apiKey, headers } = model;
+  const written = (Array.isArray(endpoint) ? endpoint : [endpoint]).filter((url): url is string => typeof url === 'string');
+  const fields = isJsonObject(headers) ? Object.fromEntries(Object.entries(headers).filter((member): member is [string, string] => typeof member[1] === 'string')) : undefined;
+  return written.filter((url) => !url.startsWith('demo:')).map((url) => ({ endpoint: url, ...(typeof apiKey === 'string' ? { apiKey } : {}), ...(fields === undefined ? {} : { headers: fields }) }));
+}

@@ -1,0 +1,82 @@
+/** What endpoints and MCP servers tell: asked in the background, remembered for a while, and only as far as the user allows. */
+import { Emitter } from '../../common/emitter.ts';
+import { canonicalJson } from '../../common/json.ts';
+import { resolveEnv } from '../../config/env.ts';
+import type { LanguageSettings } from '../settings.ts';
+import { Tokenizers } from '../prompts/tokenize.ts';
+import type { EndpointQuestion, Facts, KnownTool, McpQuestion } from '../workspace/facts.ts';
+import { Looks } from './looks.ts';
+import { servedModels } from './servedModels.ts';
+
+/** Texts whose tokens are remembered. */
+const MOST_COUNTS = 200;
+
+export interface FactPorts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Starts or reaches a server and asks for its tools; `folder` is that of the file that names it. */
+  listTools(question: McpQuestion, folder: string, signal: AbortSignal): Promise<readonly KnownTool[]>;
+}
+
+export class LiveFacts implements Facts {
+  readonly #changed = new Emitter<undefined>();
+  readonly changed = this.#changed.event;
+  /** Tokens of a text were counted. */
+  readonly #counted = new Emitter<undefined>();
+  readonly counted = this.#counted.event;
+  readonly #counts = new Map<string, number>();
+  readonly #tokenizers = new Tokenizers();
+  readonly #ports: FactPorts;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #models: Looks<readonly string[]>;
+  readonly #tools: Looks<readonly KnownTool[]>;
+  #allowed: Pick<LanguageSettings, 'trusted' | 'askEndpoints'> = { trusted: false, askEndpoints: false };
+
+  constructor(ports: FactPorts) {
+    this.#ports = ports;
+    this.#env = Object.fromEntries(Object.entries(ports.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+    const changed = (): void => this.#changed.fire(undefined);
+    this.#models = new Looks({ atOnce: 4, changed });
+    // A server may be a program that is started for it.
+    this.#tools = new Looks({ atOnce: 1, changed });
+  }
+
+  allow(settings: Pick<LanguageSettings, 'trusted' | 'askEndpoints'>): void {
+    this.#allowed = settings;
+  }
+
+  models(question: EndpointQuestion, ask: boolean): readonly string[] | undefined {
+    if (!this.#allowed.trusted || !this.#allowed.askEndpoints) return undefined;
+    return this.#models.look(canonicalJson(question), !ask ? undefined : (signal) => servedModels(resolveEnv(question, this.#env), signal));
+  }
+
+  mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined {
+    if (!this.#allowed.trusted) return undefined;
+    return this.#tools.look(canonicalJson([question, folder]), !ask ? undefined : (signal) => this.#ports.listTools(resolveEnv(question, this.#env), folder, signal));
+  }
+
+  tokens(question: EndpointQuestion, model: string, text: string): number | undefined {
+    if (!this.#allowed.trusted || !this.#allowed.askEndpoints) return undefined;
+    const key = canonicalJson([question, model, text]);
+    if (this.#counts.has(key)) return this.#counts.get(key);
+    this.#count(key, question, model, text).catch(() => undefined); // a variable is not set: an estimate does
+    return undefined;
+  }
+
+  async #count(key: string, question: EndpointQuestion, model: string, text: string): Promise<void> {
+    const { endpoint, apiKey, headers = {} } = resolveEnv(question, this.#env);
+    const count = await this.#tokenizers.count({ endpoint, model, apiKey, headers }, text);
+    if (count === undefined) return;
+    this.#counts.set(key, count);
+    for (const oldest of this.#counts.keys()) if (this.#counts.size > MOST_COUNTS) this.#counts.delete(oldest);
+    this.#counted.fire(undefined);
+  }
+
+  envNames(): readonly string[] {
+    return this.#allowed.trusted ? Object.keys(this.#env).sort() : [];
+  }
+
+  dispose(): void {
+    this.#models.dispose();
+    this.#tools.dispose();
+  }
+}

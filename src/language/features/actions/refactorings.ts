@@ -1,0 +1,66 @@
+/** What turns one thing into another: an inline prompt into a file, an agent into one that a batch runs. */
+import { CodeActionKind, type CodeAction, type Range } from 'vscode-languageserver-types';
+import { isJsonObject } from '../../../common/json.ts';
+import { fileKind } from '../../../config/jsonSchema.ts';
+import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
+import type { Path } from '../../../config/source/parse.ts';
+import type { Workspace } from '../../workspace.ts';
+import { isPromptPath } from '../../workspace/references.ts';
+import { lspRange } from '../../workspace/text.ts';
+import { change, create, edit } from './edits.ts';
+
+const PROMPTS: readonly Path[] = [['prompt'], ['user', 'prompt'], ['scorer', 'rubric']];
+
+export async function refactorings(workspace: Workspace, path: string, range: Range): Promise<CodeAction[]> {
+  return [...(await extractPrompt(workspace, path, range)), ...(await addToBatch(workspace, path, range))];
+}
+
+/** "Extract prompt to file": of a prompt that the cursor is in. */
+async function extractPrompt(workspace: Workspace, path: string, { start }: Range): Promise<CodeAction[]> {
+  const parsed = await workspace.parsed(path);
+  if (parsed === undefined) return [];
+  for (const at of PROMPTS) {
+    const text = at.reduce<unknown>((value, key) => (isJsonObject(value) ? value[String(key)] : undefined), parsed.value);
+    const [key, whole] = [parsed.keyRange(at), parsed.wholeRange(at)];
+    if (typeof text !== 'string' || text.trim() === '' || isPromptPath(text) || key === undefined || whole === undefined) continue;
+    const begin = lspRange(key).start;
+    const place = lspRange(whole);
+    if (start.line < begin.line || start.line > place.end.line) continue;
+    const name = at[0] === 'prompt' ? basename(path).replace(/\.\w+\.\w+$/, '') : `${basename(path).replace(/\.\w+\.\w+$/, '')}-${at.at(-1) === 'rubric' ? 'rubric' : 'user'}`;
+    const file = await freeName(workspace, joinPath(dirname(path), `../prompts/${name}`), '.md');
+    const written = relative(dirname(path), file);
+    return [{
+      title: `Extract the ${String(at.at(-1))} to ${written}`, kind: CodeActionKind.RefactorExtract,
+      edit: edit(...create(file, text.endsWith('\n') ? text : `${text}\n`), change(path, [{ range: place, newText: written }])),
+    }];
+  }
+  return [];
+}
+
+/** "Add to batch": a batch that has another agent runs this one, or a new one does. */
+async function addToBatch(workspace: Workspace, path: string, { start }: Range): Promise<CodeAction[]> {
+  if (fileKind(path) !== 'agent') return [];
+  const parsed = await workspace.parsed(path);
+  // On the first keys of the file, which say what it is: elsewhere nobody looks for it.
+  const place = parsed?.at(start.line + 1, start.character + 1);
+  if (place === undefined || (place.path[0] !== 'name' && place.path[0] !== 'version')) return [];
+  if ((await workspace.mentionsOf(path)).some(({ file }) => fileKind(file) === 'batch')) return [];
+  const name = basename(path).replace(/\.agent\.\w+$/, '');
+  const file = await freeName(workspace, joinPath(dirname(path), `../batches/${name}`), '.batch.yaml');
+  const [dataset] = (await Promise.all((await workspace.configFiles()).filter((other) => fileKind(other) === 'batch').map((batch) => workspace.references(batch)))).flat().filter(({ kind }) => kind === 'dataset');
+  const data = dataset?.file ?? joinPath(dirname(file), `../data/${name}.jsonl`);
+  const text = [
+    'version: 1', `agent: ${relative(dirname(file), path)}`, `dataset: { file: ${relative(dirname(file), data)} }`, 'attempts: 4', 'scorer: { kind: exact }', '',
+  ].join('\n');
+  const changes = create(file, text);
+  if ((await workspace.files.stat(data)) === undefined) changes.push(...create(data, `${JSON.stringify({ id: 'first', question: 'What is 2 + 2?', answer: '4' })}\n`));
+  return [{ title: `Add to a new batch, ${relative(dirname(path), file)}`, kind: 'source', edit: edit(...changes) }];
+}
+
+/** The path with this ending that is free: `desk.md`, `desk-2.md`. */
+async function freeName(workspace: Workspace, stem: string, ending: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const path = `${stem}${number === 1 ? '' : `-${number}`}${ending}`;
+    if ((await workspace.files.stat(path)) === undefined) return path;
+  }
+}

@@ -1,0 +1,53 @@
+/** Files of a role, as they are named from another file. */
+import { CompletionItemKind } from 'vscode-languageserver-types';
+import { MODULE_ENDINGS } from '../../../config/load/agent.ts';
+import { formatOf } from '../../../config/dataset/dataset.ts';
+import { fileKind } from '../../../config/jsonSchema.ts';
+import { dirname, joinPath, relative } from '../../../config/paths.ts';
+import type { Workspace } from '../../workspace.ts';
+import type { FileRole } from '../../workspace/references.ts';
+import type { Suggestion } from './names.ts';
+
+/** More are not listed, nor more folders looked into: who has so many types a part of the path. */
+const MOST_FILES = 200;
+const MOST_FOLDERS = 300;
+
+/** All fitting files below the workspace folder; where the path leads out of it, those beside what is typed. */
+export async function pathSuggestions(workspace: Workspace, from: string, role: FileRole, typed: string): Promise<Suggestion[]> {
+  const home = dirname(from);
+  const typedFolder = joinPath(home, typed.slice(0, typed.lastIndexOf('/') + 1) || '.');
+  const root = workspace.folders.find((folder) => `${from}/`.startsWith(`${folder}/`)) ?? home;
+  const begin = `${typedFolder}/`.startsWith(`${root}/`) ? root : typedFolder;
+  const files = await filesBelow(workspace, begin, (path) => path !== from && fits(role, path));
+  return files.map((file) => ({ name: relative(home, file), kind: CompletionItemKind.File }));
+}
+
+function fits(role: FileRole, path: string): boolean {
+  switch (role) {
+    case 'agent':
+    case 'world':
+      return fileKind(path) === role;
+    case 'prompt':
+      return /\.(md|txt)$/i.test(path) && !/\/(README|CHANGELOG|LICENSE)\.\w+$/i.test(path);
+    case 'module':
+      return MODULE_ENDINGS.some((ending) => path.endsWith(ending)) && !/\.(d|test)\.\w+$/.test(path);
+    case 'dataset':
+      return formatOf(path) !== undefined && fileKind(path) === undefined && !/\/(package|package-lock|tsconfig)\.json$/.test(path);
+  }
+}
+
+/** What is hidden or installed is left out. Nearest folders first. */
+async function filesBelow(workspace: Workspace, root: string, wanted: (path: string) => boolean): Promise<string[]> {
+  const found: string[] = [];
+  const folders = [root];
+  for (let index = 0; index < folders.length && index < MOST_FOLDERS && found.length < MOST_FILES; index++) {
+    const folder = folders[index] ?? root;
+    for (const name of await workspace.files.list(folder)) {
+      if (name.startsWith('.') || name === 'node_modules/' || name === 'dist/') continue;
+      const path = joinPath(folder, name);
+      if (name.endsWith('/')) folders.push(path);
+      else if (wanted(path)) found.push(path);
+    }
+  }
+  return found.sort();
+}

@@ -1,0 +1,112 @@
+/** What stands behind a name: a tool and its arguments, a file, a column and an example of it. */
+import { isJsonObject } from '../../../common/json.ts';
+import { basename, dirname, relative } from '../../../config/paths.ts';
+import { taskField } from '../../../config/prompt.ts';
+import { BUILTIN_TOOLS } from '../../../config/tools/builtinTools.ts';
+import type { Workspace } from '../../workspace.ts';
+import { datasetOf } from '../../workspace/columns.ts';
+import { datasetsFor } from '../../workspace/relations.ts';
+import type { Reference } from '../../workspace/references.ts';
+import { entryTools, toolsOf, type ToolOfFile } from '../../workspace/tools.ts';
+import { callText } from './callText.ts';
+
+const MOST_LINES = 12;
+const MOST_TOOLS = 30;
+
+export async function referenceText(workspace: Workspace, path: string, reference: Reference): Promise<string | undefined> {
+  const { kind, text, file } = reference;
+  switch (kind) {
+    case 'agent':
+    case 'world':
+      return file === undefined ? undefined : configText(workspace, file);
+    case 'prompt':
+      return file === undefined ? undefined : promptText(workspace, file);
+    case 'module':
+      return moduleText(workspace, path, reference);
+    case 'dataset':
+    case 'column':
+      return datasetText(workspace, path, kind === 'column' ? text : undefined);
+    case 'builtin': {
+      const names = Object.hasOwn(BUILTIN_TOOLS, text) ? BUILTIN_TOOLS[text as keyof typeof BUILTIN_TOOLS] : undefined;
+      return names === undefined ? undefined : `Built-in \`${text}\`: ${names.map((name) => `\`${name}\``).join(', ')}`;
+    }
+    case 'tool': {
+      const tool = (await toolsOf(workspace, path)).tools.find(({ name }) => name === text);
+      return tool === undefined ? undefined : toolText(workspace, tool, path);
+    }
+    case 'placeholder':
+      return placeholderText(workspace, path, text);
+    case 'env':
+      return workspace.facts.envNames().length === 0 ? undefined : `The environment variable \`${text}\` is ${workspace.facts.envNames().includes(text) ? 'set where the editor runs' : 'not set where the editor runs'}. Its value is put in where a batch is submitted.`;
+    case 'export':
+      return undefined;
+  }
+}
+
+async function configText(workspace: Workspace, file: string): Promise<string | undefined> {
+  const root = (await workspace.parsed(file))?.value;
+  if (!isJsonObject(root)) return undefined;
+  const model = isJsonObject(root['model']) && typeof root['model']['name'] === 'string' ? root['model']['name'] : undefined;
+  const { tools } = await toolsOf(workspace, file);
+  return [
+    `**${typeof root['name'] === 'string' ? root['name'] : basename(file)}**`,
+    ...(model === undefined ? [] : [`Model \`${model}\``]),
+    ...(tools.length === 0 ? [] : [`Tools: ${tools.slice(0, MOST_TOOLS).map(({ name }) => `\`${name}\``).join(', ')}${tools.length > MOST_TOOLS ? '…' : ''}`]),
+  ].join('\n\n');
+}
+
+async function promptText(workspace: Workspace, file: string): Promise<string | undefined> {
+  const text = await workspace.text(file);
+  if (text === undefined) return undefined;
+  const lines = text.trimEnd().split('\n');
+  return fenced(`${lines.slice(0, MOST_LINES).join('\n')}${lines.length > MOST_LINES ? '\n…' : ''}`);
+}
+
+/** In a fence that is longer than any in the text. */
+function fenced(text: string): string {
+  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  return `${fence}text\n${text}\n${fence}`;
+}
+
+async function moduleText(workspace: Workspace, path: string, { path: at }: Reference): Promise<string | undefined> {
+  const index = at[1];
+  if (at[0] !== 'tools' || typeof index !== 'number') return undefined;
+  const root = (await workspace.parsed(path))?.value;
+  const entry: unknown = isJsonObject(root) && Array.isArray(root['tools']) ? root['tools'][index] : undefined;
+  const tools = await entryTools(workspace, path, entry, index);
+  return tools?.slice(0, MOST_TOOLS).map((tool) => `- \`${tool.name}\`${tool.description === undefined ? '' : `: ${tool.description}`}`).join('\n');
+}
+
+async function toolText(workspace: Workspace, tool: ToolOfFile, path: string): Promise<string> {
+  const { name, description, input, place, from } = tool;
+  const code = input !== undefined ? callText(name, input) : ((place === undefined ? undefined : await definitionText(workspace, place)) ?? name);
+  const where = place === undefined ? (from === 'builtin' ? 'Built-in' : 'From an MCP server') : `${relative(dirname(path), place.path)}:${place.line}`;
+  return [`\`\`\`ts\n${code}\n\`\`\``, ...(description === undefined ? [] : [description]), where].join('\n\n');
+}
+
+/** The beginning of its definition: what it takes stands there. */
+async function definitionText(workspace: Workspace, { path, line }: NonNullable<ToolOfFile['place']>): Promise<string | undefined> {
+  const lines = (await workspace.text(path))?.split(/\r?\n/).slice(line - 1);
+  if (lines === undefined) return undefined;
+  const end = lines.findIndex((text, index) => index > 0 && /^\S/.test(text));
+  const whole = lines.slice(0, end === -1 ? undefined : end + 1);
+  return whole.length <= MOST_LINES ? whole.join('\n') : `${whole.slice(0, MOST_LINES).join('\n')}\n  …`;
+}
+
+async function datasetText(workspace: Workspace, path: string, column: string | undefined): Promise<string | undefined> {
+  const head = await datasetOf(workspace, path);
+  if (head === undefined) return undefined;
+  if (column === undefined) return `Columns: ${head.columns.map((name) => `\`${name}\``).join(', ')}`;
+  return head.lines.has(column) ? `Column \`${column}\` of ${basename(head.path)}, first in line ${head.lines.get(column) ?? 1}` : undefined;
+}
+
+async function placeholderText(workspace: Workspace, path: string, field: string): Promise<string | undefined> {
+  for (const { path: dataset, tasks } of await datasetsFor(workspace, path)) {
+    const task = tasks.find((candidate) => taskField(candidate, field) !== undefined);
+    const value = task === undefined ? undefined : taskField(task, field);
+    if (task === undefined || value === undefined) continue;
+    const shown = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+    return `\`${field}\` of each task of ${basename(dataset)}. Of task \`${task.id}\`:\n\n${fenced(shown.length > 1000 ? `${shown.slice(0, 1000)}…` : shown)}`;
+  }
+  return undefined;
+}

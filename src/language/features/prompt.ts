@@ -1,0 +1,75 @@
+/** How many tokens a prompt has once a task is put into it: behind the first line of a prompt's file, and behind `prompt:` of an agent. */
+import { InlayHintKind, type InlayHint, type Range } from 'vscode-languageserver-types';
+import { isJsonObject } from '../../common/json.ts';
+import { fileKind } from '../../config/jsonSchema.ts';
+import { fillPrompt } from '../../config/prompt.ts';
+import { plural } from '../../trace/text/units.ts';
+import { endpointQuestions } from '../diagnostics/served.ts';
+import { estimateTokens } from '../prompts/tokenEstimate.ts';
+import type { Workspace } from '../workspace.ts';
+import type { EndpointQuestion } from '../workspace/facts.ts';
+import { isPromptPath } from '../workspace/references.ts';
+import { datasetsFor, filesNamed, namedBy } from '../workspace/relations.ts';
+
+export async function inlayHints(workspace: Workspace, path: string, { start, end }: Range): Promise<InlayHint[]> {
+  const found = await promptOf(workspace, path);
+  if (found === undefined || found.line < start.line || found.line > end.line) return [];
+  const lines = await workspace.lines(path);
+  const rendered = await rendering(workspace, path, found.text);
+  const asked = await modelOf(workspace, found.agent);
+  const counted = asked === undefined ? undefined : workspace.facts.tokens(asked.question, asked.model, rendered.text);
+  const count = counted ?? estimateTokens(rendered.text);
+  return [{
+    position: { line: found.line, character: lines?.line(found.line).length ?? 0 },
+    label: `${counted === undefined ? '≈ ' : ''}${plural(count, 'token')}`,
+    kind: InlayHintKind.Parameter, paddingLeft: true,
+    tooltip: [
+      counted === undefined ? 'An estimate by the words of the text: no endpoint was asked, or it does not tell.' : `As ${asked?.model ?? 'the model'} counts them.`,
+      rendered.task === undefined ? 'The prompt as written.' : `The prompt with task ${rendered.task} put in.`,
+    ].join(' '),
+  }];
+}
+
+interface Prompt {
+  readonly text: string;
+  /** Behind which the number stands, from 0. */
+  readonly line: number;
+  /** Whose prompt it is. */
+  readonly agent: string;
+}
+
+async function promptOf(workspace: Workspace, path: string): Promise<Prompt | undefined> {
+  const kind = fileKind(path);
+  if (kind === undefined) {
+    const [agent] = await namedBy(workspace, path, 'agent');
+    const text = agent === undefined ? undefined : await workspace.text(path);
+    return agent === undefined || text === undefined || text.trim() === '' ? undefined : { text, line: 0, agent };
+  }
+  if (kind !== 'agent') return undefined;
+  const parsed = await workspace.parsed(path);
+  const written = isJsonObject(parsed?.value) ? parsed.value['prompt'] : undefined;
+  if (parsed === undefined || typeof written !== 'string') return undefined;
+  const [file] = isPromptPath(written) ? await filesNamed(workspace, path, 'prompt') : [];
+  const text = isPromptPath(written) ? (file === undefined ? undefined : await workspace.text(file)) : written;
+  const key = parsed.keyRange(['prompt']);
+  return text === undefined || text.trim() === '' || key === undefined ? undefined : { text, line: key.line - 1, agent: path };
+}
+
+/** With the first task that it can be filled in with. */
+async function rendering(workspace: Workspace, path: string, prompt: string): Promise<{ readonly text: string; readonly task?: string }> {
+  for (const { tasks } of await datasetsFor(workspace, path)) {
+    for (const task of tasks) {
+      const text = fillPrompt(prompt, task);
+      if (text !== undefined) return text === prompt ? { text } : { text, task: task.id };
+    }
+  }
+  return { text: prompt };
+}
+
+async function modelOf(workspace: Workspace, agent: string): Promise<{ readonly question: EndpointQuestion; readonly model: string } | undefined> {
+  const value = (await workspace.parsed(agent))?.value;
+  const model = isJsonObject(value) && isJsonObject(value['model']) ? value['model'] : {};
+  const [question] = endpointQuestions(model);
+  const { name } = model;
+  return question === undefined || typeof name !== 'string' ? undefined : { question, model: name };
+}

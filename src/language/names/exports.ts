@@ -1,0 +1,17 @@
+import { withoutTexts } from '../../config/tools/toolSource.ts';
+
+/** The names that a module exports; undefined where its text alone does not tell them (`export * from …`, CommonJS). */
+export function exportsIn(source: string): string[] | undefined {
+  const code = withoutTexts(source);
+  if (/^[ \t]*export\s*\*/m.test(code) || /\b(module\.)?exports\b\s*[.=[]/.test(code)) return undefined;
+  const names = [...code.matchAll(/^[ \t]*export\s+(?:declare\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\s*\*?|class|const|let|var)\s+([A-Za-z_$][\w$]*)/gm)].map((match) => match[1] ?? '');
+  if (/^[ \t]*export\s+(?:const|let|var)\s*[[{]/m.test(code)) return undefined;
+  for (const [, list = ''] of code.matchAll(/^[ \t]*export\s*\{([^}]*)\}/gm)) {
+    for (const item of list.split(',')) {
+      const [inside = '', outside] = item.trim().split(/\s+as\s+/);
+      if (inside !== '' && !inside.startsWith('type ')) names.push(outside ?? inside);
+    }
+  }
+  if (/^[ \t]*export\s+default\b/m.test(code)) names.push('default');
+  return names;
+}

@@ -1,0 +1,63 @@
+/** Every place where a thing is named. */
+import { basename } from '../../config/paths.ts';
+import type { Workspace } from '../workspace.ts';
+import type { ReferenceKind } from '../workspace/references.ts';
+import { columnUses } from './columnUses.ts';
+import { codeFiles, exportPlaces, leadsTo } from './exportPlaces.ts';
+import { specifiersIn } from './codeNames.ts';
+import type { Place } from './place.ts';
+import type { Thing } from './thing.ts';
+import { nameRange } from './words.ts';
+
+export async function placesOf(workspace: Workspace, thing: Thing): Promise<Place[]> {
+  switch (thing.kind) {
+    case 'export':
+      return exportPlaces(workspace, thing);
+    case 'column':
+      return columnUses(workspace, thing);
+    case 'file':
+      return filePlaces(workspace, thing.file);
+    case 'variable':
+      return referencesTo(workspace, 'env', thing.name);
+  }
+}
+
+/** Where a file is named: the last part of its path. */
+async function filePlaces(workspace: Workspace, file: string): Promise<Place[]> {
+  const found: Place[] = [];
+  for (const mention of await workspace.mentionsOf(file)) {
+    const lines = await workspace.lines(mention.file);
+    const range = mention.reference.kind === 'export' || lines === undefined ? undefined : nameRange(lines, mention.reference.range, basename(file));
+    if (range !== undefined) found.push({ file: mention.file, range, role: 'use' });
+  }
+  if (await workspace.roleOf(file) === 'module') found.push(...await importsOf(workspace, file));
+  return found;
+}
+
+/** Imports of a module, which may leave its ending out: its name without it. */
+async function importsOf(workspace: Workspace, module: string): Promise<Place[]> {
+  const found: Place[] = [];
+  const stem = basename(module).replace(/\.[^.]+$/, '');
+  for (const file of await codeFiles(workspace, module)) {
+    const lines = file === module ? undefined : await workspace.lines(file);
+    if (lines?.text.includes(stem) !== true) continue;
+    for (const { text, start } of specifiersIn(lines.text)) {
+      const at = text.lastIndexOf(stem);
+      if (at === -1 || !leadsTo(file, text, new Set([module]))) continue;
+      found.push({ file, range: lines.range(start + at, stem.length), role: 'use' });
+    }
+  }
+  return found;
+}
+
+async function referencesTo(workspace: Workspace, kind: ReferenceKind, name: string): Promise<Place[]> {
+  const found: Place[] = [];
+  for (const file of await workspace.configFiles()) {
+    const lines = await workspace.lines(file);
+    for (const reference of await workspace.references(file)) {
+      const range = lines === undefined || reference.kind !== kind || reference.text !== name ? undefined : nameRange(lines, reference.range, name);
+      if (range !== undefined) found.push({ file, range, role: 'use' });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,138 @@
+/** What a name stands for: what the cursor is on, so that all its places can be found or renamed. */
+import type { Position } from 'vscode-languageserver-types';
+import { formatOf } from '../../config/dataset/dataset.ts';
+import { fileKind } from '../../config/jsonSchema.ts';
+import { basename } from '../../config/paths.ts';
+import type { Range } from '../../config/source/problem.ts';
+import type { Workspace } from '../workspace.ts';
+import type { Reference } from '../workspace/references.ts';
+import { datasetOf, type DatasetHead } from '../workspace/columns.ts';
+import { datasetsFor, moduleToolsOf, namedBy } from '../workspace/relations.ts';
+import { touches, type Lines } from '../workspace/text.ts';
+import { codePlaces } from './exportPlaces.ts';
+import { columnPlaces } from './columnPlaces.ts';
+import { nameRange, wordAt } from './words.ts';
+
+export type Thing =
+  /** What a module exports: a tool, or a scorer's function. */
+  | { readonly kind: 'export'; readonly module: string; readonly name: string }
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'column'; readonly dataset: string; readonly column: string }
+  | { readonly kind: 'variable'; readonly name: string };
+
+export interface FoundThing {
+  readonly thing: Thing;
+  /** Of the name under the cursor. */
+  readonly range: Range;
+}
+
+/** undefined where nothing stands that has a name. */
+export async function thingAt(workspace: Workspace, path: string, position: Position): Promise<FoundThing | undefined> {
+  const lines = await workspace.lines(path);
+  if (lines === undefined) return undefined;
+  const reference = await workspace.referenceAt(path, position);
+  if (reference !== undefined) return ofReference(workspace, path, lines, reference);
+  switch (await workspace.roleOf(path)) {
+    case 'module':
+      return inCode(workspace, path, lines, position);
+    case 'dataset':
+      return inDataset(workspace, path, lines, position);
+    case undefined:
+      return undefined;
+    default:
+      return inText(workspace, path, lines, position);
+  }
+}
+
+async function ofReference(workspace: Workspace, path: string, lines: Lines, reference: Reference): Promise<FoundThing | undefined> {
+  const { kind, text, range, file } = reference;
+  const found = (thing: Thing, name: string): FoundThing | undefined => {
+    const place = nameRange(lines, range, name);
+    return place === undefined ? undefined : { thing, range: place };
+  };
+  switch (kind) {
+    case 'agent':
+    case 'world':
+    case 'prompt':
+    case 'module':
+    case 'dataset':
+      return file === undefined ? undefined : found({ kind: 'file', file }, basename(file));
+    case 'tool': {
+      const tool = (await moduleToolsOf(workspace, path)).find(({ name }) => name === text);
+      return tool === undefined ? undefined : found({ kind: 'export', module: tool.place.path, name: text }, text);
+    }
+    case 'export':
+      return file === undefined ? undefined : found({ kind: 'export', module: file, name: text }, text);
+    case 'column': {
+      const use = await datasetOf(workspace, path);
+      return use === undefined ? undefined : found({ kind: 'column', dataset: use.path, column: text }, text);
+    }
+    case 'placeholder': {
+      const [use] = await datasetsFor(workspace, path);
+      const column = use === undefined ? undefined : columnNamed(use, text);
+      if (use === undefined || column === undefined) return undefined;
+      return found({ kind: 'column', dataset: use.path, column }, text.startsWith('meta.') ? column : text);
+    }
+    case 'env':
+      return found({ kind: 'variable', name: text }, text);
+    case 'builtin':
+      return undefined;
+  }
+}
+
+/** The column that a placeholder's path leads to. */
+export function columnNamed({ mapping }: DatasetHead, placeholder: string): string | undefined {
+  const [first = '', second] = placeholder.split('.');
+  if (first === 'meta') return second;
+  return Object.hasOwn(mapping.names, first) ? mapping.names[first as keyof typeof mapping.names] : undefined;
+}
+
+async function inCode(workspace: Workspace, path: string, lines: Lines, position: Position): Promise<FoundThing | undefined> {
+  const word = wordAt(lines, position);
+  if (word === undefined) return undefined;
+  const named = (await allTools(workspace)).filter(({ name }) => name === word.text);
+  // Its own module is the likeliest, and the cheapest to look at.
+  for (const tool of named.sort((a, b) => Number(b.module === path) - Number(a.module === path))) {
+    const spans = await codePlaces(workspace, tool, path);
+    const span = spans.map(({ start, end }) => lines.range(start, end - start)).find((range) => touches(range, position));
+    if (span !== undefined) return { thing: tool, range: span };
+  }
+  return undefined;
+}
+
+/** Every tool of every agent, as things. */
+async function allTools(workspace: Workspace): Promise<Extract<Thing, { kind: 'export' }>[]> {
+  const agents = (await workspace.configFiles()).filter((file) => fileKind(file) === 'agent');
+  const tools = (await Promise.all(agents.map((agent) => moduleToolsOf(workspace, agent)))).flat();
+  const things = tools.map(({ place, name }) => ({ kind: 'export' as const, module: place.path, name }));
+  return [...new Map(things.map((thing) => [`${thing.module}\n${thing.name}`, thing])).values()];
+}
+
+async function inDataset(workspace: Workspace, path: string, lines: Lines, position: Position): Promise<FoundThing | undefined> {
+  const format = formatOf(path);
+  if (format === undefined || (await namedBy(workspace, path, 'batch')).length === 0) return undefined;
+  const text = lines.line(position.line);
+  const quoted = [...text.matchAll(format === 'csv' ? /[^",\s][^",]*/g : /(?<=")(?:[^"\\]|\\.)+(?=")/g)].find(({ 0: whole, index }) => index <= position.character && position.character <= index + whole.length);
+  const column = quoted?.[0].trim();
+  if (column === undefined) return undefined;
+  const range = columnPlaces(lines.text, format, column).map(({ start, end }) => lines.range(start, end - start)).find((place) => touches(place, position));
+  return range === undefined ? undefined : { thing: { kind: 'column', dataset: path, column }, range };
+}
+
+/** In a prompt, of its own file or within an agent's: the name of a tool. */
+async function inText(workspace: Workspace, path: string, lines: Lines, position: Position): Promise<FoundThing | undefined> {
+  const word = wordAt(lines, position);
+  if (word === undefined) return undefined;
+  if (fileKind(path) !== undefined && !isPromptPlace((await workspace.nodeAt(path, position))?.path)) return undefined;
+  const agents = fileKind(path) === 'agent' ? [path] : await namedBy(workspace, path, 'agent');
+  for (const agent of agents) {
+    const tool = (await moduleToolsOf(workspace, agent)).find(({ name }) => name === word.text);
+    if (tool !== undefined) return { thing: { kind: 'export', module: tool.place.path, name: tool.name }, range: word.range };
+  }
+  return undefined;
+}
+
+function isPromptPlace(place: readonly (string | number)[] | undefined): boolean {
+  return place?.length === 1 && place[0] === 'prompt';
+}
+

@@ -1,0 +1,34 @@
+import type { Connection } from 'vscode-languageserver';
+
+/** Fewer files are checked before anybody has read that they are. */
+const WORTH_SHOWING = 50;
+
+/** Shows the editor how far a check of many files is. */
+export class CheckProgress {
+  /** Whether the editor can show it. */
+  shown = false;
+  readonly #connection: Connection;
+  #total = 0;
+  #reporter: ReturnType<Connection['window']['createWorkDoneProgress']> | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  left(count: number): void {
+    if (!this.shown) return;
+    if (this.#reporter === undefined) {
+      if (count < WORTH_SHOWING) return;
+      this.#total = count;
+      this.#reporter = this.#connection.window.createWorkDoneProgress();
+      this.#reporter.then((reporter) => reporter.begin('Checking agents and batches', 0), () => undefined); // then nothing is shown
+    }
+    const [total, reporting] = [Math.max(this.#total, count), this.#reporter];
+    this.#total = total;
+    if (count === 0) this.#reporter = undefined;
+    reporting.then((reporter) => {
+      if (count === 0) reporter.done();
+      else reporter.report(Math.floor((100 * (total - count)) / total), `${total - count} of ${total}`);
+    }, () => undefined);
+  }
+}

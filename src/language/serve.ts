@@ -1,0 +1,228 @@
+/** The language service over the Language Server Protocol: capabilities, documents, settings, and who answers what. */
+import {
+  DidChangeWatchedFilesNotification, LSPErrorCodes, ResponseError, TextDocuments, TextDocumentSyncKind,
+  type CancellationToken, type Connection, type InitializeParams, type InitializeResult, type ServerCapabilities,
+} from 'vscode-languageserver';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import { errorText } from '../common/errors.ts';
+import { PRODUCT } from '../common/product.ts';
+import { Checker } from './diagnostics/checker.ts';
+import { diagnosticOf } from './diagnostics/diagnostic.ts';
+import { codeActions } from './features/codeActions.ts';
+import { complete } from './features/completion.ts';
+import { definition } from './features/definition.ts';
+import { renameFiles } from './features/fileRenames.ts';
+import { foldingRanges } from './features/folding.ts';
+import { hover } from './features/hover.ts';
+import { documentLinks } from './features/links.ts';
+import { inlayHints } from './features/prompt.ts';
+import { findReferences } from './features/references.ts';
+import { prepareRename, rename } from './features/rename.ts';
+import { documentSymbols } from './features/symbols.ts';
+import type { LiveFacts } from './facts/liveFacts.ts';
+import { CheckProgress } from './progress.ts';
+import { languageSettings, type LanguageSettings } from './settings.ts';
+import { Workspace } from './workspace.ts';
+import { pathOf, uriOf } from './workspace/uris.ts';
+import type { Files } from '../config/files.ts';
+
+export interface ServePorts {
+  readonly disk: Files;
+  readonly facts: LiveFacts;
+  /** What holds where the editor tells nothing. */
+  readonly settings?: Partial<LanguageSettings>;
+}
+
+/** What of the workspace is looked at: files of ours, prompts, code with tools, datasets. */
+const WATCHED = ['**/*.{agent,world,batch}.{yaml,yml,json}', '**/*.{md,txt}', '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}', '**/*.{jsonl,ndjson,csv,json}'];
+
+export function serve(connection: Connection, ports: ServePorts): void {
+  new Server(connection, ports).listen();
+}
+
+class Server {
+  readonly #connection: Connection;
+  readonly #ports: ServePorts;
+  readonly #workspace: Workspace;
+  readonly #checker: Checker;
+  readonly #progress: CheckProgress;
+  readonly #documents = new TextDocuments(TextDocument);
+  /** As the editor writes the addresses of what it has open. */
+  readonly #uris = new Map<string, string>();
+  #client: InitializeParams['capabilities'] = {};
+  #settings: LanguageSettings;
+
+  constructor(connection: Connection, ports: ServePorts) {
+    this.#connection = connection;
+    this.#ports = ports;
+    this.#settings = languageSettings.parse(ports.settings ?? {});
+    this.#workspace = new Workspace(ports.disk, [], ports.facts);
+    this.#progress = new CheckProgress(connection);
+    this.#checker = new Checker(this.#workspace, {
+      publish: (file, problems) => {
+        const version = this.#workspace.files.openText(file)?.version;
+        this.#background(connection.sendDiagnostics({ uri: this.#uris.get(file) ?? uriOf(file), diagnostics: problems.map(diagnosticOf), ...(version === undefined ? {} : { version }) }));
+      },
+      failed: (file, thrown) => connection.console.error(`${file}: ${errorText(thrown)}`),
+      left: (count) => this.#progress.left(count),
+    });
+    ports.facts.changed(() => this.#background(this.#checker.checkAll()));
+    ports.facts.counted(() => {
+      if (this.#client.workspace?.inlayHint?.refreshSupport === true) this.#background(connection.languages.inlayHint.refresh());
+    });
+  }
+
+  listen(): void {
+    const connection = this.#connection;
+    connection.onInitialize((params) => this.#initialize(params));
+    connection.onInitialized(() => this.#background(this.#begin()));
+    connection.onDidChangeConfiguration(({ settings }) => {
+      this.#take(settings);
+      this.#background(this.#checker.checkAll());
+    });
+    connection.onDidChangeWatchedFiles(({ changes }) => this.#background(this.#changedOnDisk(changes.map(({ uri }) => uri))));
+    connection.onShutdown(() => {
+      this.#checker.dispose();
+      this.#ports.facts.dispose();
+    });
+    this.#listenToDocuments();
+    this.#answer();
+    this.#documents.listen(connection);
+    connection.listen();
+  }
+
+  #initialize({ capabilities, workspaceFolders, initializationOptions, ...older }: InitializeParams): InitializeResult {
+    this.#client = capabilities;
+    this.#take(initializationOptions);
+    const uris = workspaceFolders?.map(({ uri }) => uri) ?? rootOf(older);
+    this.#workspace.setFolders(uris.flatMap((uri) => pathOf(uri) ?? []));
+    this.#progress.shown = capabilities.window?.workDoneProgress === true;
+    return { capabilities: CAPABILITIES, serverInfo: { name: 'rollout', version: PRODUCT.split(' ')[1] ?? '' } };
+  }
+
+  get #watches(): boolean {
+    return this.#client.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#watches) await this.#connection.client.register(DidChangeWatchedFilesNotification.type, { watchers: WATCHED.map((globPattern) => ({ globPattern })) });
+    if (this.#client.workspace?.workspaceFolders === true) {
+      this.#connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+        const gone = new Set(removed.map(({ uri }) => pathOf(uri)));
+        this.#workspace.setFolders([...this.#workspace.folders.filter((folder) => !gone.has(folder)), ...added.flatMap(({ uri }) => pathOf(uri) ?? [])]);
+        this.#background(this.#checker.checkAll());
+      });
+    }
+    await this.#checker.checkAll();
+  }
+
+  /** Settings that are not understood leave those before as they are. */
+  #take(settings: unknown): void {
+    const given = typeof settings === 'object' && settings !== null ? settings : {};
+    const parsed = languageSettings.safeParse({ ...this.#ports.settings, ...given });
+    if (!parsed.success) {
+      this.#connection.console.warn(`These settings are not understood: ${parsed.error.message}`);
+      return;
+    }
+    this.#settings = parsed.data;
+    this.#ports.facts.allow(parsed.data);
+  }
+
+  // ---- documents
+
+  #listenToDocuments(): void {
+    this.#documents.onDidChangeContent(({ document }) => {
+      const path = pathOf(document.uri);
+      if (path === undefined) return;
+      this.#uris.set(path, document.uri);
+      this.#workspace.edit(path, document.getText(), document.version);
+      this.#background(this.#checker.changed([path], { typed: true }));
+    });
+    this.#documents.onDidClose(({ document }) => {
+      const path = pathOf(document.uri);
+      if (path === undefined) return;
+      this.#uris.delete(path);
+      this.#workspace.close(path);
+      this.#background(this.#checker.changed([path], { typed: false }));
+    });
+    this.#documents.onDidSave(({ document }) => {
+      const path = pathOf(document.uri);
+      if (path === undefined) return;
+      // An editor that watches nothing tells only of what it saves itself.
+      if (!this.#watches) this.#workspace.files.forgetAll();
+      this.#workspace.files.save(path);
+      this.#background(this.#checker.changed([path], { typed: false }));
+    });
+  }
+
+  async #changedOnDisk(uris: readonly string[]): Promise<void> {
+    const paths = uris.flatMap((uri) => pathOf(uri) ?? []);
+    await this.#workspace.changed(paths);
+    await this.#checker.changed(paths, { typed: false });
+  }
+
+  // ---- requests
+
+  #answer(): void {
+    const connection = this.#connection;
+    const workspace = this.#workspace;
+    connection.onCompletion(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => complete(workspace, path, position)));
+    connection.onHover(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => hover(workspace, path, position)));
+    connection.onDefinition(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => definition(workspace, path, position)));
+    connection.onReferences(({ textDocument, position, context }, token) => this.#of(textDocument, token, (path) => findReferences(workspace, path, position, { declaration: context.includeDeclaration })));
+    connection.onPrepareRename(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => prepareRename(workspace, path, position)));
+    connection.onRenameRequest(({ textDocument, position, newName }, token) => this.#of(textDocument, token, (path) => rename(workspace, path, position, newName)));
+    connection.onDocumentSymbol(({ textDocument }, token) => this.#of(textDocument, token, (path) => documentSymbols(workspace, path)));
+    connection.onFoldingRanges(({ textDocument }, token) => this.#of(textDocument, token, (path) => foldingRanges(workspace, path)));
+    connection.onDocumentLinks(({ textDocument }, token) => this.#of(textDocument, token, (path) => documentLinks(workspace, path)));
+    connection.languages.inlayHint.on(({ textDocument, range }, token) => this.#of(textDocument, token, async (path) => (this.#settings.tokenHints ? inlayHints(workspace, path, range) : undefined)));
+    connection.workspace.onWillRenameFiles(({ files }) => renameFiles(workspace, files.flatMap(({ oldUri, newUri }) => {
+      const [from, to] = [pathOf(oldUri), pathOf(newUri)];
+      return from === undefined || to === undefined ? [] : [{ from, to }];
+    })));
+    connection.onCodeAction(({ textDocument, range, context }, token) => this.#of(textDocument, token, (path) => codeActions(workspace, path, range, {
+      problems: this.#checker.problemsOf(path), mayCreate: this.#client.workspace?.workspaceEdit?.resourceOperations?.includes('create') === true,
+      ...(context.only === undefined ? {} : { only: context.only }),
+    })));
+  }
+
+  /** null: there is nothing to say. What goes wrong is told in words for people. */
+  async #of<T>(document: { readonly uri: string }, token: CancellationToken, act: (path: string) => Promise<T | undefined>): Promise<T | null | ResponseError> {
+    const path = pathOf(document.uri);
+    if (path === undefined) return null;
+    const isCancelled = (): boolean => token.isCancellationRequested;
+    try {
+      const result = isCancelled() ? undefined : await act(path);
+      return isCancelled() ? new ResponseError(LSPErrorCodes.RequestCancelled, 'It was cancelled.') : (result ?? null);
+    } catch (thrown) {
+      return new ResponseError(LSPErrorCodes.RequestFailed, errorText(thrown));
+    }
+  }
+
+  #background(work: Promise<unknown>): void {
+    work.catch((thrown: unknown) => this.#connection.console.error(errorText(thrown)));
+  }
+}
+
+/** Of an editor that knows one folder only. */
+function rootOf(params: object): string[] {
+  return 'rootUri' in params && typeof params.rootUri === 'string' ? [params.rootUri] : [];
+}
+
+const CAPABILITIES: ServerCapabilities = {
+  textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+  workspace: {
+    workspaceFolders: { supported: true, changeNotifications: true },
+    fileOperations: { willRename: { filters: [{ scheme: 'file', pattern: { glob: '**/*' } }] } },
+  },
+  completionProvider: { triggerCharacters: [' ', ':', '/', '.', '{', '[', ',', '$'] },
+  hoverProvider: true,
+  definitionProvider: true,
+  referencesProvider: true,
+  documentSymbolProvider: true,
+  foldingRangeProvider: true,
+  documentLinkProvider: {},
+  inlayHintProvider: true,
+  renameProvider: { prepareProvider: true },
+  codeActionProvider: { codeActionKinds: ['quickfix', 'refactor.extract', 'source'] },
+};

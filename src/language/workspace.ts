@@ -1,0 +1,174 @@
+/**
+ * What all features look at: the files of a workspace as the editor has them, parsed once per version. Pure over
+ * `Files`; knows no protocol. Paths are those of `config` (absolute, with `/`).
+ */
+import type { Position } from 'vscode-languageserver-types';
+import { configFilesUnder } from '../config/checkFiles.ts';
+import type { Files } from '../config/files.ts';
+import { fileKind, type FileKind } from '../config/jsonSchema.ts';
+import { formatOf } from '../config/dataset/dataset.ts';
+import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { Segments } from '../config/source/segments.ts';
+import type { ParsedFile, PlaceInFile } from '../config/source/parse.ts';
+import { CachedFiles, textOf } from './workspace/cachedFiles.ts';
+import { NO_FACTS, type Facts } from './workspace/facts.ts';
+import { placeholdersIn, referencesIn, type Reference } from './workspace/references.ts';
+import { Lines, touches } from './workspace/text.ts';
+
+/** A file and a reference in it. */
+export interface Mention {
+  readonly file: string;
+  readonly reference: Reference;
+}
+
+interface Known {
+  readonly segments: Segments;
+  text: string;
+  parsed: ParsedFile;
+  references: Reference[] | undefined;
+}
+
+export class Workspace {
+  /** With the texts of open documents in place of those on the disk. */
+  readonly files: CachedFiles;
+  readonly facts: Facts;
+  #folders: readonly string[];
+  readonly #known = new Map<string, Known>();
+  #listed: Promise<Set<string>> | undefined;
+  /** By the file that is named, at a count of the files' changes. */
+  #mentions: { readonly at: number; readonly byFile: Promise<Map<string, Mention[]>> } | undefined;
+
+  constructor(disk: Files, folders: readonly string[] = [], facts: Facts = NO_FACTS) {
+    this.facts = facts;
+    this.files = new CachedFiles(disk);
+    this.#folders = folders.map((folder) => disk.absolute(folder));
+  }
+
+  get folders(): readonly string[] {
+    return this.#folders;
+  }
+
+  setFolders(folders: readonly string[]): void {
+    this.#folders = folders.map((folder) => this.files.absolute(folder));
+    this.#listed = undefined;
+    this.#mentions = undefined;
+  }
+
+  // ---- changes
+
+  /** A document was opened or changed. */
+  edit(path: string, text: string, version: number): void {
+    this.files.edit(path, text, version);
+  }
+
+  close(path: string): void {
+    this.files.close(path);
+  }
+
+  /** Files changed, came or went on the disk. */
+  async changed(paths: readonly string[]): Promise<void> {
+    const listed = await this.#listed;
+    for (const path of paths) {
+      this.files.forget(path);
+      if (fileKind(path) === undefined || listed === undefined) continue;
+      if ((await this.files.stat(path))?.kind === 'file') listed.add(path);
+      else {
+        listed.delete(path);
+        this.#known.delete(path);
+      }
+    }
+  }
+
+  // ---- files
+
+  /** undefined when it cannot be had. */
+  text(path: string): Promise<string | undefined> {
+    return textOf(this.files, path);
+  }
+
+  async lines(path: string): Promise<Lines | undefined> {
+    const text = await this.text(path);
+    return text === undefined ? undefined : new Lines(text);
+  }
+
+  /** An agent, world or batch file, parsed once per version. undefined when it cannot be had. */
+  async parsed(path: string): Promise<ParsedFile | undefined> {
+    const text = await this.text(path);
+    return text === undefined ? undefined : this.parse(path, text);
+  }
+
+  /** Parses by what is known of the version before. */
+  parse(path: string, text: string): ParsedFile {
+    return this.#knownOf(path, text).parsed;
+  }
+
+  #knownOf(path: string, text: string): Known {
+    let known = this.#known.get(path);
+    if (known?.text === text) return known;
+    const segments = known?.segments ?? new Segments();
+    known = { segments, text, parsed: segments.parse(path, text), references: undefined };
+    this.#known.set(path, known);
+    return known;
+  }
+
+  /** Agent, world and batch files below the folders, and those that are open; sorted. */
+  async configFiles(): Promise<string[]> {
+    const folders = this.#folders;
+    this.#listed ??= Promise.all(folders.map((folder) => configFilesUnder(this.files, folder))).then((lists) => new Set(lists.flat()));
+    const listed = await this.#listed;
+    return [...new Set([...listed, ...this.files.openPaths().filter((path) => fileKind(path) !== undefined)])].sort();
+  }
+
+  /** What role a file plays; a text file is a prompt when some file names it as one. */
+  async roleOf(path: string): Promise<FileKind | 'prompt' | 'module' | 'dataset' | undefined> {
+    const kind = fileKind(path);
+    if (kind !== undefined) return kind;
+    if (/\.(md|txt)$/i.test(path)) return (await this.mentionsOf(path)).some(({ reference }) => reference.kind === 'prompt') ? 'prompt' : undefined;
+    if (MODULE_ENDINGS.some((ending) => path.toLowerCase().endsWith(ending))) return 'module';
+    return formatOf(path) === undefined ? undefined : 'dataset';
+  }
+
+  // ---- references
+
+  /** What a config file names, and the placeholders of any other text. In order of the text within each kind. */
+  async references(path: string): Promise<readonly Reference[]> {
+    const text = await this.text(path);
+    if (text === undefined) return [];
+    const kind = fileKind(path);
+    if (kind === undefined) return placeholdersIn(new Lines(text), text);
+    const known = this.#knownOf(path, text);
+    known.references ??= referencesIn(known.parsed, kind);
+    return known.references;
+  }
+
+  async referenceAt(path: string, position: Position): Promise<Reference | undefined> {
+    return (await this.references(path)).find(({ range }) => touches(range, position));
+  }
+
+  /** Every place in a config file that names this file. */
+  async mentionsOf(path: string): Promise<readonly Mention[]> {
+    const now = this.files.changes;
+    if (this.#mentions?.at !== now) this.#mentions = { at: now, byFile: this.#allMentions() };
+    return (await this.#mentions.byFile).get(path) ?? [];
+  }
+
+  async #allMentions(): Promise<Map<string, Mention[]>> {
+    const found = new Map<string, Mention[]>();
+    for (const file of await this.configFiles()) {
+      for (const reference of await this.references(file)) {
+        if (reference.file === undefined) continue;
+        const list = found.get(reference.file);
+        if (list === undefined) found.set(reference.file, [{ file, reference }]);
+        else list.push({ file, reference });
+      }
+    }
+    return found;
+  }
+
+  // ---- places
+
+  /** Keys that lead to the position in a config file, and whether it is on a key or on a value. */
+  async nodeAt(path: string, { line, character }: Position): Promise<PlaceInFile | undefined> {
+    return fileKind(path) === undefined ? undefined : (await this.parsed(path))?.at(line + 1, character + 1);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Where a cursor is in YAML that is just being typed, and so mostly none: by indentation and brackets alone. The parser
+ * (`ParsedFile.at`) is exact for what is written; this one knows where something could be written.
+ */
+import type { Position, Range } from 'vscode-languageserver-types';
+import type { Path } from '../../config/source/parse.ts';
+import type { Lines } from './text.ts';
+
+export interface Cursor {
+  /** `key`: of the group a key, or an item of a list, would stand in. `value`: of the value. `text`: of the block of text it is in. */
+  readonly on: 'key' | 'value' | 'text';
+  readonly path: Path;
+  /** What is typed of it in front of the cursor, without an opening quote. */
+  readonly typed: string;
+  /** What a completion replaces: the word from its beginning to its end. */
+  readonly range: Range;
+  /** Columns that the keys of the group stand at (from 0); undefined within brackets. */
+  readonly indent: number | undefined;
+}
+
+interface Entry {
+  /** Where its first key or dash stands. */
+  readonly column: number;
+  readonly dashes: readonly number[];
+  /** Where the key or value behind the dashes begins. */
+  readonly start: number;
+  readonly key: string | undefined;
+  /** Behind the key and its colon, or behind the dashes. */
+  readonly rest: string;
+  readonly restStart: number;
+}
+
+const KEY = /^("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#'"{}[\],&*!|>%@`-][^:#]*?|-[^\s:][^:#]*?)\s*:(?=\s|$)/;
+
+function entryOf(line: string): Entry | undefined {
+  const column = line.search(/\S/);
+  if (column === -1 || line[column] === '#') return undefined;
+  const dashes: number[] = [];
+  let start = column;
+  for (let match = /^-(\s+|$)/.exec(line.slice(start)); match !== null; match = /^-(\s+|$)/.exec(line.slice(start))) {
+    dashes.push(start);
+    start += match[0].length;
+  }
+  const found = KEY.exec(line.slice(start));
+  const behind = found === null ? start : start + found[0].length;
+  const rest = line.slice(behind);
+  const blank = rest.length - rest.trimStart().length;
+  return { column, dashes, start, key: found?.[1]?.replace(/^(["'])(.*)\1$/s, '$2'), rest: rest.trimStart(), restStart: behind + blank };
+}
+
+export function cursorAt(lines: Lines, position: Position): Cursor {
+  const line = lines.line(position.line);
+  const before = line.slice(0, position.character);
+  const own = entryOf(before);
+  const depth = own === undefined ? before.length : own.start;
+  const column = own === undefined ? before.length : own.column;
+  const block = blockAbove(lines, position.line, column);
+  if (block !== undefined) return word(lines, position, 'text', block, '', before.length, undefined);
+  const above = pathAbove(lines, position.line, column, own?.dashes ?? []);
+  if (own === undefined) return word(lines, position, 'key', above, '', before.length, depth);
+  const key = own.key;
+  const path: Path = key === undefined ? above : [...above, key];
+  if (key !== undefined && own.restStart > before.length) return word(lines, position, 'value', path, '', before.length, undefined);
+  if (/^[{[]/.test(own.rest)) return inBrackets(lines, position, path, own.rest, own.restStart);
+  if (/^[|>]/.test(own.rest) && key !== undefined) return word(lines, position, 'value', path, own.rest, own.restStart, undefined);
+  return word(lines, position, key === undefined ? 'key' : 'value', path, own.rest, own.restStart, key === undefined ? depth : undefined);
+}
+
+/** The key whose block of text (behind `|` or `>`) a line of this indentation is in. */
+function blockAbove(lines: Lines, row: number, column: number): Path | undefined {
+  let limit = column;
+  for (let above = row - 1; above >= 0 && limit > 0; above--) {
+    const entry = entryOf(lines.line(above));
+    if (entry === undefined || entry.column >= limit) continue;
+    if (entry.key !== undefined && entry.start < limit && /^[|>][\d+-]*\s*(#.*)?$/.test(entry.rest)) return [...pathAbove(lines, above, entry.column, entry.dashes), entry.key];
+    limit = entry.column;
+  }
+  return undefined;
+}
+
+/** Keys and positions that lead to a line of this indentation. */
+function pathAbove(lines: Lines, row: number, column: number, dashes: readonly number[]): Path {
+  const path: (string | number)[] = [];
+  let limit = column;
+  /** Where the dash stands whose position is being counted. */
+  let counting: number | undefined = dashes[0];
+  let count = 0;
+  const pending = [...dashes];
+  // Lists that begin in the cursor's own line have one item so far.
+  for (let index = pending.length - 1; index > 0; index--) path.unshift(0);
+  for (let above = row - 1; above >= 0; above--) {
+    const entry = entryOf(lines.line(above));
+    if (entry === undefined) continue;
+    if (counting !== undefined) {
+      if (entry.column > counting) continue;
+      if (entry.column === counting && entry.dashes[0] === counting) {
+        count++;
+        continue;
+      }
+      // The key that the list belongs to may stand in the same column.
+      path.unshift(count);
+      limit = entry.start === counting ? counting + 1 : counting;
+      counting = undefined;
+    }
+    if (entry.column >= limit) continue;
+    // From its end to its beginning: the key, then the dashes, as far as they stand left of what is looked for.
+    if (entry.key !== undefined && entry.start < limit) path.unshift(entry.key);
+    const before = limit;
+    limit = entry.column;
+    const marks = entry.dashes.filter((dash) => dash < before);
+    for (let index = marks.length - 1; index > 0; index--) path.unshift(0);
+    if (marks[0] !== undefined) [counting, count] = [marks[0], 0];
+    if (limit === 0 && counting === undefined) break;
+  }
+  if (counting !== undefined) path.unshift(count);
+  return path;
+}
+
+function inBrackets(lines: Lines, position: Position, path: Path, text: string, start: number): Cursor {
+  interface Level {
+    readonly path: Path;
+    readonly list: boolean;
+    key: string | undefined;
+    index: number;
+  }
+  const levels: Level[] = [];
+  let from = 0;
+  let quote = '';
+  for (let at = 0; at < text.length; at++) {
+    const sign = text.charAt(at);
+    const top = levels.at(-1);
+    if (quote !== '') {
+      if (sign === quote) quote = '';
+      continue;
+    }
+    switch (sign) {
+      case '"':
+      case "'":
+        if (text.slice(from, at).trim() === '') quote = sign;
+        continue;
+      case '$':
+        // `${env:NAME}` is no group of keys.
+        if (text[at + 1] === '{') at = text.indexOf('}', at) === -1 ? text.length : text.indexOf('}', at);
+        continue;
+      case '{':
+      case '[':
+        levels.push({ path: top === undefined ? path : within(top), list: sign === '[', key: undefined, index: 0 });
+        break;
+      case '}':
+      case ']':
+        levels.pop();
+        break;
+      case ',':
+        if (top !== undefined) [top.key, top.index] = [undefined, top.index + 1];
+        break;
+      case ':':
+        if (top === undefined || top.list || top.key !== undefined || !/^(\s|$)/.test(text.slice(at + 1))) continue;
+        top.key = text.slice(from, at).trim().replace(/^(["'])(.*)\1$/s, '$2');
+        break;
+      default:
+        continue;
+    }
+    from = at + 1;
+  }
+  const top = levels.at(-1);
+  const typed = text.slice(from);
+  const wordStart = start + from + (typed.length - typed.trimStart().length);
+  if (top === undefined) return word(lines, position, 'value', path, typed.trimStart(), wordStart, undefined);
+  const on = !top.list && top.key === undefined ? 'key' : top.list ? 'key' : 'value';
+  return word(lines, position, on, within(top), typed.trimStart(), wordStart, undefined);
+}
+
+function within({ path, list, key, index }: { readonly path: Path; readonly list: boolean; readonly key: string | undefined; readonly index: number }): Path {
+  return list ? [...path, index] : key === undefined ? path : [...path, key];
+}
+
+function word(lines: Lines, position: Position, on: Cursor['on'], path: Path, typed: string, start: number, indent: number | undefined): Cursor {
+  const quoted = /^["']/.test(typed) ? 1 : 0;
+  const behind = /^[^\s,:{}[\]"'#]*/.exec(lines.line(position.line).slice(position.character))?.[0] ?? '';
+  return {
+    on, path, typed: typed.slice(quoted), indent,
+    range: { start: { line: position.line, character: Math.min(start + quoted, position.character) }, end: { line: position.line, character: position.character + behind.length } },
+  };
+}

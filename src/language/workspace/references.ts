@@ -1,0 +1,102 @@
+/** What a file of the three kinds names: other files, tools, columns, variables. By its text alone. */
+import { isJsonObject } from '../../common/json.ts';
+import { dirname, joinPath } from '../../config/paths.ts';
+import type { FileKind } from '../../config/jsonSchema.ts';
+import { COLUMNS } from '../../config/dataset/columns.ts';
+import type { ParsedFile, Path } from '../../config/source/parse.ts';
+import type { Range } from '../../config/source/problem.ts';
+import { Lines } from './text.ts';
+
+/** What is a file, by its role. */
+export type FileRole = 'agent' | 'world' | 'prompt' | 'module' | 'dataset';
+export type ReferenceKind = FileRole | 'builtin' | 'tool' | 'column' | 'placeholder' | 'env' | 'export';
+
+export interface Reference {
+  readonly kind: ReferenceKind;
+  /** Where it is written: in quotes, they are part of it. */
+  readonly range: Range;
+  /** In the file that names it; empty in a prompt file. */
+  readonly path: Path;
+  /** As written, e.g. `tools/loans.ts`, `submit`, `meta.city`, `API_KEY`. */
+  readonly text: string;
+  /** The file meant, absolute: of kinds that are files, and of `export` (the module). */
+  readonly file?: string;
+}
+
+const PLACEHOLDER = /\{\{\s*task\.([^{}]*?)\s*\}\}/g;
+const VARIABLE = /\$\{env:([A-Za-z_]\w*)\}/g;
+
+/** Whether a `prompt:` or `rubric:` is the path of a file. */
+export function isPromptPath(written: string): boolean {
+  return !written.includes('\n') && /\.(md|txt)\s*$/i.test(written);
+}
+
+export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
+  const root = parsed.value;
+  if (!isJsonObject(root)) return [];
+  const lines = new Lines(parsed.text);
+  const found: Reference[] = [];
+  const valueOf = (path: Path): unknown => path.reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined), root);
+  const name = (referenceKind: ReferenceKind, path: Path, file?: string): void => {
+    const text = valueOf(path);
+    if (typeof text !== 'string' || text === '') return;
+    found.push({ kind: referenceKind, range: parsed.valueRange(path), path, text, ...(file === undefined ? {} : { file }) });
+  };
+  const target = (role: FileRole, path: Path): void => {
+    const text = valueOf(path);
+    if (typeof text === 'string' && text !== '' && !text.includes('${')) name(role, path, joinPath(dirname(parsed.file), text.trim()));
+  };
+  const prompt = (path: Path): void => {
+    const text = valueOf(path);
+    if (typeof text !== 'string') return;
+    if (isPromptPath(text)) {
+      target('prompt', path);
+      return;
+    }
+    const range = parsed.wholeRange(path);
+    if (range === undefined) return;
+    const start = lines.offsetAt({ line: range.line - 1, character: range.column - 1 });
+    found.push(...placeholdersIn(lines, lines.slice(range), start, path));
+  };
+  const each = (path: Path, act: (item: unknown, at: Path) => void): void => {
+    const list = valueOf(path);
+    if (Array.isArray(list)) list.forEach((item: unknown, index) => act(item, [...path, index]));
+  };
+
+  if (kind === 'agent') {
+    prompt(['prompt']);
+    each(['tools'], (entry, at) => {
+      if (!isJsonObject(entry)) return;
+      target('module', [...at, 'module']);
+      each([...at, 'builtin'], (_, item) => name('builtin', item));
+      each([...at, 'tools'], (_, item) => name('tool', item));
+    });
+    name('tool', ['answer', 'tool']);
+    each(['team', 'members'], (member, at) => {
+      if (typeof member === 'string') target('agent', at);
+      else if (isJsonObject(member) && typeof member['agent'] === 'string') target('agent', [...at, 'agent']);
+    });
+  } else if (kind === 'world') {
+    target('module', ['module']);
+    prompt(['user', 'prompt']);
+  } else {
+    target('agent', ['agent']);
+    target('world', ['world']);
+    target('dataset', ['dataset', 'file']);
+    for (const column of COLUMNS) name('column', ['dataset', column]);
+    target('module', ['scorer', 'module']);
+    const module = valueOf(['scorer', 'module']);
+    if (typeof module === 'string') name('export', ['scorer', 'export'], joinPath(dirname(parsed.file), module));
+    prompt(['scorer', 'rubric']);
+  }
+  for (const match of parsed.text.matchAll(VARIABLE)) {
+    const range = lines.range(match.index, match[0].length);
+    found.push({ kind: 'env', range, path: parsed.at(range.line, range.column)?.path ?? [], text: match[1] ?? '' });
+  }
+  return found;
+}
+
+/** Of a prompt file's text, or of a prompt within another file. */
+export function placeholdersIn(lines: Lines, text: string, start = 0, path: Path = []): Reference[] {
+  return [...text.matchAll(PLACEHOLDER)].map((match) => ({ kind: 'placeholder', range: lines.range(start + match.index, match[0].length), path, text: match[1] ?? '' }));
+}

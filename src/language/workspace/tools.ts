@@ -1,0 +1,85 @@
+/** The tools of an agent or a world, with the places of their definitions as far as texts tell them. */
+import { isJsonObject } from '../../common/json.ts';
+import { dirname, joinPath } from '../../config/paths.ts';
+import { fileKind } from '../../config/jsonSchema.ts';
+import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
+import { moduleTools } from '../../config/tools/toolModules.ts';
+import type { Workspace } from '../workspace.ts';
+import type { KnownTool, McpQuestion } from './facts.ts';
+
+export interface ToolOfFile extends KnownTool {
+  readonly from: 'module' | 'mcp' | 'builtin';
+  /** Position of its entry in `tools:`; absent of a world's. */
+  readonly entry?: number;
+  /** Where its definition begins, 1-based. */
+  readonly place?: { readonly path: string; readonly line: number; readonly column: number };
+}
+
+export interface ToolsOfFile {
+  readonly tools: readonly ToolOfFile[];
+  /** Whether these are all: no server is left whose tools are not known. */
+  readonly complete: boolean;
+}
+
+export async function toolsOf(workspace: Workspace, path: string): Promise<ToolsOfFile> {
+  const root = (await workspace.parsed(path))?.value;
+  if (!isJsonObject(root)) return { tools: [], complete: false };
+  if (fileKind(path) === 'world') {
+    const module = root['module'];
+    const found = typeof module === 'string' ? await moduleToolsOf(workspace, joinPath(dirname(path), module), 'reached') : undefined;
+    return { tools: found ?? [], complete: false }; // a world may make tools while it runs
+  }
+  const entries = Array.isArray(root['tools']) ? root['tools'] : [];
+  const found = await Promise.all(entries.map((entry, index) => entryTools(workspace, path, entry, index)));
+  return { tools: found.flatMap((tools) => tools ?? []), complete: !found.includes(undefined) };
+}
+
+/** Of one entry of `tools:`; undefined when nobody knows them, or not all. */
+export async function entryTools(workspace: Workspace, path: string, entry: unknown, index: number): Promise<readonly ToolOfFile[] | undefined> {
+  if (!isJsonObject(entry)) return undefined;
+  if (typeof entry['module'] === 'string') {
+    const found = await moduleToolsOf(workspace, joinPath(dirname(path), entry['module']), 'exported');
+    return found?.map((tool) => ({ ...tool, entry: index }));
+  }
+  if (Array.isArray(entry['builtin'])) {
+    return entry['builtin'].flatMap((name) => (typeof name === 'string' ? builtinTools(name) : [])).map((tool) => ({ ...tool, entry: index }));
+  }
+  const server = mcpQuestion(entry['mcp']);
+  const known = server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
+  const only = listed(entry['tools']);
+  if (known === undefined) return only?.map((name) => ({ name, from: 'mcp', entry: index }));
+  return known.filter(({ name }) => only?.includes(name) ?? true).map((tool) => ({ ...tool, from: 'mcp', entry: index }));
+}
+
+function builtinTools(name: string): ToolOfFile[] {
+  const names: readonly string[] = Object.hasOwn(BUILTIN_TOOLS, name) ? BUILTIN_TOOLS[name as keyof typeof BUILTIN_TOOLS] : [];
+  return names.map((tool) => ({ name: tool, from: 'builtin' }));
+}
+
+/** undefined: there is no such module, or it exports tools in a way that only running it shows. */
+async function moduleToolsOf(workspace: Workspace, module: string, how: 'exported' | 'reached'): Promise<ToolOfFile[] | undefined> {
+  const found = await moduleTools(module, how, (file) => workspace.text(file));
+  if (found === undefined || found.length === 0) return undefined;
+  return found.map(({ name, description, path, line, column }) => ({ name, from: 'module', place: { path, line, column }, ...(description === undefined ? {} : { description }) }));
+}
+
+/** The server that an entry names, as written. */
+export function mcpQuestion(mcp: unknown): McpQuestion | undefined {
+  if (!isJsonObject(mcp)) return undefined;
+  const { command, args, env, cwd, url, headers } = mcp;
+  if (typeof command !== 'string' && typeof url !== 'string') return undefined;
+  const arguments_ = listed(args);
+  const [variables, fields] = [textsIn(env), textsIn(headers)];
+  return {
+    ...(typeof command === 'string' ? { command } : {}), ...(typeof url === 'string' ? { url } : {}), ...(typeof cwd === 'string' ? { cwd } : {}),
+    ...(arguments_ === undefined ? {} : { args: arguments_ }), ...(variables === undefined ? {} : { env: variables }), ...(fields === undefined ? {} : { headers: fields }),
+  };
+}
+
+function listed(value: unknown): string[] | undefined {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : undefined;
+}
+
+function textsIn(value: unknown): Record<string, string> | undefined {
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter((member): member is [string, string] => typeof member[1] === 'string')) : undefined;
+}

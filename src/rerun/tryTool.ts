@@ -1,0 +1,162 @@
+/**
+ * Tools as a file has them, listed and called without any batch: in threads and processes as a worker's, with a working
+ * directory of their own that is gone afterwards. Nothing of it is recorded.
+ */
+import path from 'node:path';
+import { errorText, StudioError } from '../common/errors.ts';
+import type { Json } from '../common/json.ts';
+import { diskFiles } from '../client/disk.ts';
+import { submitPorts } from '../client/submitFile.ts';
+import { workspaceRoot } from '../client/workspace.ts';
+import { loadAgent } from '../config/load.ts';
+import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { problemsError } from '../config/source/problem.ts';
+import { buildTools } from '../config/submit.ts';
+import type { NewEntry } from '../config/tools/mcp/addEntry.ts';
+import { ownName } from '../config/tools/mcp/newEntry.ts';
+import type { SubmittedTools } from '../config/submission.ts';
+import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
+import { bundleModule } from '../tools/bundle.ts';
+import { openTools } from '../tools/hosts.ts';
+import type { McpEntry } from '../tools/mcp/connection.ts';
+import type { Change, TraceError } from '../trace/schema.ts';
+import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
+import { callOnce, type CallOutcome } from './once.ts';
+import { withinRoom } from './room.ts';
+import { withValues, type Values } from './toolValues.ts';
+
+/** The tools of one file. */
+export interface ToolFile {
+  readonly file: string;
+  readonly entries: readonly SubmittedTools[];
+  readonly blobs: ReadonlyMap<string, Uint8Array>;
+  /** Where a tool sets no time limit itself. */
+  readonly seconds: number;
+}
+
+export interface ListedTools {
+  readonly tools: readonly ToolSpec[];
+  /** Entries that could not be opened, and why; the others are listed all the same. */
+  readonly problems: readonly string[];
+}
+
+export interface TriedCall {
+  readonly tool: string;
+  readonly arguments: Json;
+  readonly status: 'ok' | 'error';
+  readonly result?: Json;
+  readonly error?: TraceError;
+  readonly ms: number;
+  readonly retries?: CallOutcome['retries'];
+  readonly changes?: readonly Change[];
+  /** What came beside the result. */
+  readonly files?: readonly { readonly mime_type: string; readonly content: string }[];
+  /** What it printed. */
+  readonly log: string;
+}
+
+const TOOL_SECONDS = 120;
+/** Longer logs are cut. */
+const MOST_LOG = 20_000;
+const SEED = 1;
+
+/** Reads a tool module or an agent file. Throws StudioError `config` with what is wrong in it, `usage` for any other file. */
+export async function readToolFile(file: string, cwd: string, env: NodeJS.ProcessEnv): Promise<ToolFile> {
+  const full = path.resolve(cwd, file);
+  const root = workspaceRoot(full, cwd);
+  if (MODULE_ENDINGS.some((ending) => file.endsWith(ending))) {
+    const bundle = await bundleModule(full, root);
+    return {
+      file, seconds: TOOL_SECONDS, blobs: new Map([[bundle.bundleSha, bundle.code], [bundle.mapSha, bundle.map]]),
+      entries: [{ kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } }],
+    };
+  }
+  if (!/\.agent\.(ya?ml|json)$/.test(file)) throw new StudioError('usage', `${file} is neither a tool module nor an agent file.`, { mend: 'Give a file that ends in .ts or .js, or in .agent.yaml.' });
+  const files = diskFiles(cwd);
+  const { value, problems } = await loadAgent(files, full);
+  if (value === undefined) throw problemsError(problems, files.absolute(cwd));
+  const { tools, blobs } = await buildTools(value, root, submitPorts(files, root, env));
+  const kept = new Map<string, Uint8Array>();
+  for await (const blob of blobs) if ('bytes' in blob) kept.set(blob.sha, blob.bytes);
+  return { file, seconds: value.file.limits.tool_seconds, entries: tools, blobs: kept };
+}
+
+/** An MCP server alone, as an agent file in `folder` would name it. */
+export function serverTools(file: string, { mcp, name, tools }: NewEntry, folder: string): ToolFile {
+  const server: McpEntry['server'] = 'url' in mcp ? { url: mcp.url, headers: { ...mcp.headers } }
+    : { command: mcp.command, args: [...(mcp.args ?? [])], env: { ...mcp.env }, ...(mcp.cwd === undefined ? {} : { cwd: path.resolve(folder, mcp.cwd) }) };
+  return {
+    file, seconds: TOOL_SECONDS, blobs: new Map(),
+    entries: [{ kind: 'mcp', name: name ?? ownName(mcp), shared: false, server, ...(tools === undefined ? {} : { tools: [...tools] }) }],
+  };
+}
+
+/** Every tool, with its schema. Connects to MCP servers. Throws `config` with `details.missing` as `withValues` does. */
+export function listTools(from: ToolFile, env: Values, signal: AbortSignal): Promise<ListedTools> {
+  const entries = withValues(from.entries, env);
+  return within(from, signal, async (open) => {
+    const opened = await Promise.allSettled(entries.map((entry) => open([entry])));
+    const tools = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value.specs : []));
+    const problems = opened.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
+    return { tools: tools, problems };
+  });
+}
+
+/** Calls one tool. Throws StudioError `not_found` when the file has none of that name, and what keeps its entry from being opened. */
+export function tryTool(from: ToolFile, call: { readonly tool: string; readonly arguments: Json }, env: Values, told: (text: string) => void, signal: AbortSignal): Promise<TriedCall> {
+  const entries = withValues(from.entries, env);
+  let log = '';
+  const print = (text: string): void => {
+    told(text);
+    if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
+  };
+  return within(from, signal, async (open) => {
+    const { host, spec } = await find(entries, call.tool, open, from.file);
+    const began = performance.now();
+    const { parts, ...outcome } = await callOnce(host, spec, { id: 'try', arguments: call.arguments, seed: SEED }, from.seconds, print, signal);
+    const ms = performance.now() - began;
+    await host.close(); // what it prints at its end is part of its log
+    const files = (parts ?? []).flatMap((part) => (part.type === 'blob' && typeof part.content === 'string' ? [{ mime_type: part.mime_type, content: part.content }] : []));
+    return { tool: spec.name, arguments: call.arguments, ...outcome, ms, ...(files.length === 0 ? {} : { files }), log };
+  }, print);
+}
+
+type Open = (entries: readonly SubmittedTools[]) => Promise<ToolHost>;
+
+function within<T>(from: ToolFile, signal: AbortSignal, run: (open: Open) => Promise<T>, print?: (text: string) => void): Promise<T> {
+  const readBlob = (sha: string): Promise<Uint8Array> => {
+    const bytes = from.blobs.get(sha);
+    return bytes === undefined ? Promise.reject(new StudioError('internal', `There is no blob ${sha}.`)) : Promise.resolve(bytes);
+  };
+  return withinRoom(readBlob, async (environment, work) => {
+    const directory = await makeWorkDirectory(work, 'call', { id: 'try', question: '', meta: {} }, readBlob);
+    const stopped = new Promise<never>((_resolve, reject) => {
+      const stop = (): void => reject(new StudioError('cancelled', 'It was cancelled.'));
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+    });
+    // The room ends what was opened meanwhile: a server that is slow to come up keeps nobody who cancelled.
+    return Promise.race([run((entries) => openTools(entries, environment(directory, print))), stopped]);
+  });
+}
+
+/** What needs no server comes first, so that none is started for a tool that is elsewhere. */
+async function find(entries: readonly SubmittedTools[], name: string, open: Open, file: string): Promise<{ host: ToolHost; spec: ToolSpec }> {
+  const names: string[] = [];
+  const failed: unknown[] = [];
+  for (const entry of [...entries].sort((a, b) => Number(a.kind === 'mcp') - Number(b.kind === 'mcp'))) {
+    if (entry.kind === 'mcp' && entry.tools !== undefined && !entry.tools.includes(name)) continue;
+    try {
+      const host = await open([entry]);
+      const spec = host.specs.find((candidate) => candidate.name === name);
+      if (spec !== undefined) return { host, spec };
+      names.push(...host.specs.map((candidate) => candidate.name));
+      await host.close();
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  // It may be the tool of what could not be opened.
+  if (failed.length > 0) throw failed[0];
+  throw new StudioError('not_found', `${file} has no tool ${name}.`, names.length === 0 ? {} : { mend: `It has ${names.join(', ')}.` });
+}

@@ -1,0 +1,32 @@
+import { getDocumentProxy } from 'unpdf';
+import { ClassedError } from '../../../trace/classedError.ts';
+import { abortedError } from '../../aborted.ts';
+import type { DocumentText, Page } from './tools.ts';
+
+/** The text of a PDF, page by page. Throws ClassedError `tool_error`. */
+export async function pdfText(bytes: Uint8Array, range: { readonly first: number; readonly last: number }, signal: AbortSignal): Promise<DocumentText> {
+  const document = await opened(bytes);
+  try {
+    const pages: Page[] = [];
+    for (let number = range.first; number <= Math.min(range.last, document.numPages); number++) {
+      if (signal.aborted) throw abortedError(signal);
+      const page = await document.getPage(number);
+      const { items } = await page.getTextContent();
+      // What stands beside one another on a line comes in pieces of its own; a line's last piece says so.
+      pages.push({ number, text: items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('').trim() });
+      page.cleanup();
+    }
+    return { kind: 'pages', word: 'page', total: document.numPages, pages };
+  } finally {
+    await document.loadingTask.destroy();
+  }
+}
+
+async function opened(bytes: Uint8Array): ReturnType<typeof getDocumentProxy> {
+  try {
+    return await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 });
+  } catch (error) {
+    const locked = error instanceof Error && error.name === 'PasswordException';
+    throw new ClassedError('tool_error', locked ? 'The PDF is locked with a password.' : `This PDF cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}

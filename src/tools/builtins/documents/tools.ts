@@ -1,0 +1,82 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { ClassedError } from '../../../trace/classedError.ts';
+import type { ToolEnvironment } from '../../environment.ts';
+import { textResponse } from '../../outcome.ts';
+import { builtin, type BuiltinTool } from '../builtinHost.ts';
+import { bytesOf } from '../bytes.ts';
+
+const LARGEST = 64 * 1024 * 1024;
+
+/** A part of a document that has a number: a page, a slide. */
+export interface Page {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** A document as text: in pages where it has some. */
+export type DocumentText =
+  | { readonly kind: 'pages'; readonly word: 'page' | 'slide'; readonly total: number; readonly pages: readonly Page[] }
+  | { readonly kind: 'text'; readonly text: string };
+
+interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** How each kind is read. Their libraries are loaded when the first of the kind is. */
+const READERS: Readonly<Record<string, (bytes: Buffer, range: Range, signal: AbortSignal) => Promise<DocumentText>>> = {
+  '.pdf': async (bytes, range, signal) => (await import('./pdf.ts')).pdfText(bytes, range, signal),
+  '.docx': async (bytes) => (await import('./docx.ts')).docxText(bytes),
+  '.pptx': async (bytes, range) => (await import('./pptx.ts')).pptxText(bytes, range),
+  '.html': async (bytes) => ({ kind: 'text', text: (await import('../web/readable.ts')).readable(bytes.toString('utf8')).text }),
+  '.csv': (bytes) => Promise.resolve(plain(bytes)),
+  '.tsv': (bytes) => Promise.resolve(plain(bytes)),
+  '.txt': (bytes) => Promise.resolve(plain(bytes)),
+  '.md': (bytes) => Promise.resolve(plain(bytes)),
+  '.json': (bytes) => Promise.resolve(plain(bytes)),
+  '.xml': (bytes) => Promise.resolve(plain(bytes)),
+};
+const SAME: Readonly<Record<string, string>> = { '.htm': '.html', '.xhtml': '.html', '.jsonl': '.json', '.log': '.txt', '.markdown': '.md' };
+const OTHERS: Readonly<Record<string, string>> = {
+  '.xlsx': 'extract_excel_content of the built-in spreadsheet reads workbooks.',
+  '.xls': 'Only workbooks in the newer format .xlsx can be read.', '.doc': 'Only the newer format .docx can be read.', '.ppt': 'Only the newer format .pptx can be read.',
+};
+
+/** `extract_document_content`: documents of many kinds as text. */
+export function documentTools({ cwd }: ToolEnvironment): BuiltinTool[] {
+  return [builtin('documents', {
+    name: 'extract_document_content', effect: 'pure', sessionBound: false,
+    description: `Gives a document as text: ${Object.keys(READERS).map((kind) => kind.slice(1)).join(', ')}. Pages of PDFs and slides keep their numbers; tables become tables of Markdown.`,
+    input: z.object({
+      file_path: z.string().min(1).describe('Path of the document, relative to the working directory.'),
+      first_page: z.number().int().min(1).default(1).describe('The first page or slide to give, where a document has them.'),
+      last_page: z.number().int().min(1).optional().describe('The last page or slide to give. Absent: all.'),
+    }),
+    run: async ({ file_path, first_page, last_page }, { signal }) => {
+      const ending = path.extname(file_path).toLowerCase();
+      const read = READERS[SAME[ending] ?? ending];
+      if (read === undefined) throw new ClassedError('tool_error', `"${ending}" is no kind of document that is known. ${OTHERS[ending] ?? `Known: ${Object.keys(READERS).join(', ')}.`}`);
+      const bytes = await bytesOf(cwd, file_path, LARGEST);
+      const document = await read(bytes, { first: first_page, last: last_page ?? Infinity }, signal);
+      return textResponse({ text: document.kind === 'text' ? document.text : inPages(document, first_page) });
+    },
+  })];
+}
+
+function inPages({ word, total, pages }: Extract<DocumentText, { kind: 'pages' }>, first: number): string {
+  if (pages.length === 0) throw new ClassedError('tool_error', `There is no ${word} ${first}: the document has ${total}.`);
+  return pages.map(({ number, text }) => `--- ${word} ${number} of ${total} ---\n${text === '' ? `[no text on this ${word}]` : text}`).join('\n\n');
+}
+
+/** Text in UTF-8, UTF-16 with its mark, or else as Windows writes it in the West. */
+function plain(bytes: Buffer): DocumentText {
+  const mark = bytes.subarray(0, 2).toString('hex');
+  if (mark === 'fffe' || mark === 'feff') return { kind: 'text', text: new TextDecoder(mark === 'fffe' ? 'utf-16le' : 'utf-16be').decode(bytes) };
+  if (bytes.subarray(0, 8192).includes(0)) throw new ClassedError('tool_error', 'This is no text, whatever its name says.');
+  try {
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch {
+    return { kind: 'text', text: new TextDecoder('windows-1252').decode(bytes) };
+  }
+}

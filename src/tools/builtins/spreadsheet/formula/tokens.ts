@@ -1,0 +1,117 @@
+/** Formulas of sheets, cut into tokens. */
+import { columnLetters, columnNumber, LAST } from '../cells.ts';
+
+export class FormulaError extends Error {}
+
+/** A row or column of a reference; `fixed`: with `$`, it stays where it is when the formula is copied. */
+export interface Axis {
+  readonly at: number;
+  readonly fixed: boolean;
+}
+
+export type Token =
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'text'; readonly value: string }
+  | { readonly kind: 'error'; readonly value: string }
+  /** One of the two is absent in a reference to a whole row or column, which has `:` after it. */
+  | { readonly kind: 'cell'; readonly sheet: string | undefined; readonly column: Axis | undefined; readonly row: Axis | undefined }
+  | { readonly kind: 'name'; readonly value: string }
+  /** A name with `(` after it. */
+  | { readonly kind: 'call'; readonly value: string }
+  | { readonly kind: 'sign'; readonly value: string };
+
+const SPACE = /\s+/y;
+const NUMBER = /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
+const TEXT = /"((?:[^"]|"")*)"/y;
+const ERROR = /#(?:NULL!|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|N\/A)/y;
+const SHEET = /(?:'((?:[^']|'')+)'|([\p{L}_][\p{L}\p{N}_.]*))!/yu;
+const CELL = /(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})(?![\p{L}\p{N}_(.])/yu;
+const COLUMN = /(\$?)([A-Za-z]{1,3})(?=\s*:\s*\$?[A-Za-z]{1,3}(?![\p{L}\p{N}_(.]))/yu;
+const COLUMN_END = /(\$?)([A-Za-z]{1,3})(?![\p{L}\p{N}_(.])/yu;
+const ROW = /(\$?)(\d{1,7})(?=\s*:\s*\$?\d{1,7}(?![\p{L}\p{N}_(.]))/yu;
+const ROW_END = /(\$?)(\d{1,7})(?![\p{L}\p{N}_(.])/yu;
+const CALL = /([\p{L}_][\p{L}\p{N}_.]*)\s*\(/yu;
+const NAME = /[\p{L}_\\][\p{L}\p{N}_.]*/yu;
+const SIGN = /<>|<=|>=|[-+*/^&=<>%(),;:{}]/y;
+
+/** Throws FormulaError. `formula` without its `=`. */
+export function tokens(formula: string): Token[] {
+  const found: Token[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(formula);
+    if (match === null) return undefined;
+    at = pattern.lastIndex;
+    return match;
+  };
+  while (at < formula.length) {
+    if (take(SPACE) !== undefined) continue;
+    const begin = at;
+    const sheetMatch = take(SHEET);
+    const sheet = sheetMatch === undefined ? undefined : (sheetMatch[1]?.replaceAll("''", "'") ?? sheetMatch[2]);
+    const cell = reference(take, sheet, found);
+    if (cell !== undefined) {
+      found.push(cell);
+      continue;
+    }
+    if (sheet !== undefined) throw new FormulaError(`After ${formula.slice(begin, at)} a cell is expected.`);
+    let match: RegExpExecArray | undefined;
+    if ((match = take(NUMBER)) !== undefined) found.push({ kind: 'number', value: Number(match[0]) });
+    else if ((match = take(TEXT)) !== undefined) found.push({ kind: 'text', value: (match[1] ?? '').replaceAll('""', '"') });
+    else if ((match = take(ERROR)) !== undefined) found.push({ kind: 'error', value: match[0] });
+    else if ((match = take(CALL)) !== undefined) found.push({ kind: 'call', value: (match[1] ?? '').toUpperCase().replace(/^(_XLFN\.|_XLWS\.)+/, '') });
+    else if ((match = take(NAME)) !== undefined) found.push({ kind: 'name', value: match[0] });
+    else if ((match = take(SIGN)) !== undefined) found.push({ kind: 'sign', value: match[0] });
+    else throw new FormulaError(`"${formula[at] ?? ''}" at position ${at + 1} is no part of a formula that is understood.`);
+  }
+  return found;
+}
+
+function reference(take: (pattern: RegExp) => RegExpExecArray | undefined, sheet: string | undefined, before: readonly Token[]): Token | undefined {
+  const whole = take(CELL);
+  if (whole !== undefined) return { kind: 'cell', sheet, column: column(whole[1], whole[2]), row: row(whole[3], whole[4]) };
+  const colon = before.at(-1);
+  const other = before.at(-2);
+  // The second half of `A:C` or `2:5`.
+  const half = colon?.kind === 'sign' && colon.value === ':' && other?.kind === 'cell' && (other.row === undefined || other.column === undefined) ? other : undefined;
+  const columns = take(half !== undefined && half.row === undefined ? COLUMN_END : COLUMN);
+  if (columns !== undefined) return { kind: 'cell', sheet, column: column(columns[1], columns[2]), row: undefined };
+  const rows = take(half !== undefined && half.column === undefined ? ROW_END : ROW);
+  return rows === undefined ? undefined : { kind: 'cell', sheet, column: undefined, row: row(rows[1], rows[2]) };
+}
+
+function column(dollar: string | undefined, letters: string | undefined): Axis {
+  return { fixed: dollar === '$', at: columnNumber(letters ?? '') };
+}
+
+function row(dollar: string | undefined, digits: string | undefined): Axis {
+  return { fixed: dollar === '$', at: Number(digits) };
+}
+
+/** The formula as it is when its cell is copied so many columns and rows further. */
+export function moved(formula: string, columns: number, rows: number): string {
+  return tokens(formula).map((token) => {
+    switch (token.kind) {
+      case 'number':
+        return String(token.value);
+      case 'text':
+        return `"${token.value.replaceAll('"', '""')}"`;
+      case 'call':
+        return `${token.value}(`;
+      case 'cell': {
+        const letters = token.column === undefined ? '' : axis(token.column, columns, LAST.column, columnLetters);
+        const digits = token.row === undefined ? '' : axis(token.row, rows, LAST.row, String);
+        const sheet = token.sheet === undefined ? '' : `'${token.sheet.replaceAll("'", "''")}'!`;
+        return letters === undefined || digits === undefined ? '#REF!' : `${sheet}${letters}${digits}`;
+      }
+      default:
+        return token.value;
+    }
+  }).join('');
+}
+
+function axis({ at, fixed }: Axis, by: number, last: number, show: (at: number) => string): string | undefined {
+  const to = fixed ? at : at + by;
+  return to < 1 || to > last ? undefined : `${fixed ? '$' : ''}${show(to)}`;
+}

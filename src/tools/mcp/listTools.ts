@@ -1,0 +1,37 @@
+/** What an MCP server says of its tools, asked once, without a rollout. */
+import type { Tool } from '@modelcontextprotocol/client';
+import { killTree } from '../processes/processTree.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
+import { McpConnection, type McpEntry } from './connection.ts';
+
+/** Without a worker's reaper: what is still there when this process ends is ended by itself. */
+class OwnGroups implements ProcessGroups {
+  readonly #groups = new Set<number>();
+
+  constructor() {
+    process.once('exit', () => {
+      for (const pid of this.#groups) killTree(pid);
+    });
+  }
+
+  add(pid: number): void {
+    this.#groups.add(pid);
+  }
+
+  remove(pid: number): void {
+    this.#groups.delete(pid);
+  }
+}
+
+let groups: OwnGroups | undefined;
+
+/** `cwd`: where a server on stdio runs. Throws as `McpConnection.open`. */
+export async function listMcpTools(server: McpEntry['server'], cwd: string, env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly Tool[]> {
+  groups ??= new OwnGroups();
+  const connection = await McpConnection.open({ entry: { kind: 'mcp', name: 'tools', server, shared: false, position: { file: '', line: 1, column: 1 } }, cwd, env, processGroups: groups, onLog: () => undefined }, signal);
+  try {
+    return connection.tools;
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,85 @@
+/** The language of agent files: mistakes are seen while typing, mended by a key, and names are followed and changed everywhere. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe } from 'node:test';
+import { until } from './support/poll.ts';
+import { sampleFolder } from './support/sample.ts';
+import { Story } from './support/story.ts';
+
+const PATIENCE_MS = 60_000;
+const LOST = 'The language server of agent files ended several times';
+const PROMPT = 'Renew with renew_loan, for {{task.question}}.\n';
+
+describe('the language of agent files', { timeout: 300_000 }, () => {
+  const folder = sampleFolder();
+  const file = (...parts: readonly string[]): string => path.join(folder, ...parts);
+  const text = (...parts: readonly string[]): string => readFileSync(file(...parts), 'utf8');
+  writeFileSync(file('agents', 'desk.agent.yaml'), `${text('agents', 'desk.agent.yaml').replace('limits:', 'limts:')}answer: { tool: renew_loan }\n`);
+  writeFileSync(file('prompts', 'desk.md'), PROMPT);
+  const story = new Story('language', folder, { settings: { 'editor.hover.delay': 100 } });
+
+  story.step('a mistake is underlined, and mended by its quick fix', async () => {
+    const { workbench, page } = story.code;
+    await workbench.openFile('agents/desk.agent.yaml');
+    await workbench.squiggle('error').waitFor({ timeout: PATIENCE_MS });
+    await workbench.goTo('limts');
+    await story.picture('language-squiggle');
+    await page.keyboard.press('Control+.');
+    await page.locator('.action-widget .monaco-list-row').filter({ hasText: /limits/ }).first().click();
+    await workbench.squiggle('error').waitFor({ state: 'detached' });
+    await workbench.command('File: Save');
+    await until(() => /^limits:/m.test(text('agents', 'desk.agent.yaml')), PATIENCE_MS, 'the mended file');
+  });
+
+  story.step('the name of a tool leads to its function', async () => {
+    const { workbench, page } = story.code;
+    await workbench.goTo('renew_loan');
+    await page.keyboard.press('F12');
+    await workbench.tab('loans.ts').waitFor();
+    const line = text('tools', 'loans.ts').split('\n').findIndex((one) => one.includes('renew_loan')) + 1;
+    await workbench.atLine(line).waitFor();
+  });
+
+  story.step('a tool is renamed in code, in the prompt and in the agent at once', async () => {
+    const { workbench, page } = story.code;
+    await page.keyboard.press('F2');
+    const box = page.locator('.rename-box input');
+    await box.waitFor();
+    assert.equal(await box.inputValue(), 'renew_loan');
+    await box.fill('prolong');
+    await box.press('Enter');
+    await box.waitFor({ state: 'hidden' });
+    await until(async () => {
+      await workbench.command('File: Save All Files');
+      return text('tools', 'loans.ts').includes('export const prolong = tool(') && text('agents', 'desk.agent.yaml').includes('{ tool: prolong }');
+    }, PATIENCE_MS, 'the renamed tool');
+    assert.equal(text('prompts', 'desk.md'), PROMPT.replace('renew_loan', 'prolong'));
+  });
+
+  story.step('a server that dies is started again, three times by itself, then when somebody says so', async () => {
+    const { workbench } = story.code;
+    const pids = (): number[] => [...story.code.server.hostLogs().matchAll(/language server runs as process (\d+)/g)].map((match) => Number(match[1]));
+    const killed = (): void => void process.kill(pids().at(-1) ?? 0, 'SIGKILL');
+    const started = (count: number): Promise<boolean> => until(() => pids().length === count, PATIENCE_MS, `language server ${count}`);
+    assert.equal(pids().length, 1);
+    for (const count of [2, 3, 4]) {
+      killed();
+      await started(count);
+    }
+    killed();
+    await workbench.toast(LOST).waitFor({ timeout: PATIENCE_MS });
+    await workbench.toastButton(LOST, 'Start Again');
+    await started(5);
+  });
+
+  story.step('a prompt says how many tokens it has, and where it names what no task has', async () => {
+    const { workbench, page } = story.code;
+    await workbench.openFile('prompts/desk.md');
+    await page.locator('.view-line').getByText(/≈.\d+.tokens/).first().waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('Of {{task.meta.colour}}.');
+    await workbench.squiggle('error').waitFor({ timeout: PATIENCE_MS });
+    assert.deepEqual(story.code.consoleErrors().filter((error) => !error.startsWith(LOST)), []);
+  });
+});

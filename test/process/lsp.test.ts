@@ -1,0 +1,171 @@
+// `rollout lsp` over stdin and stdout, as an editor has it: one dialogue against its transcript, then what lives outside of the files.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { CodeAction, CompletionList, Location } from 'vscode-languageserver-protocol';
+import { until } from '../e2e/support/poll.ts';
+import { LspClient } from '../support/lspClient.ts';
+
+const TRANSCRIPT = path.resolve(import.meta.dirname, '../fixtures/language/dialogue.txt');
+const SERVER = path.resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-memory/dist/index.js');
+
+const AGENT = `version: 1
+name: desk
+model:
+  endpoint: 'demo:'
+  name: demo
+prompt: ../prompts/desk.md
+tools:
+  - module: ../tools/desk.ts
+answer: { tool: submitt }
+limits: { stpes: 20, seconds: 15 min }
+`;
+const FILES: Readonly<Record<string, string>> = {
+  'agents/desk.agent.yaml': AGENT,
+  'prompts/desk.md': 'Find out {{task.qestion}} in {{task.meta.city}}.\n',
+  'tools/desk.ts': "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\n/** Ends it. */\nexport const submit = tool({\n  description: 'Gives the answer.',\n  input: z.object({ answer: z.string() }),\n  effect: 'pure',\n  run: ({ answer }) => answer,\n});\n",
+  'data/tasks.jsonl': '{"id":"a","question":"How many?","answer":"3","city":"Basel"}\n{"id":"b","question":"Who?","answer":"Eva","city":"Bern"}\n',
+  'batches/night.batch.yaml': 'version: 1\nagent: ../agents/desk.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nscorer: { kind: exact }\n',
+};
+
+let folder: string;
+let client: LspClient;
+
+function write(file: string, text: string): void {
+  mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+  writeFileSync(path.join(folder, file), text);
+}
+
+before(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-lsp-'));
+  for (const [file, text] of Object.entries(FILES)) write(file, text);
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  assert.equal(await client.close(), 0, 'the server ends as the protocol wants it');
+});
+
+describe('a dialogue', () => {
+  it('is word for word what it was', async () => {
+    client = await LspClient.start(folder);
+    const said: string[] = [];
+    const home = pathToFileURL(folder).href;
+    const note = (line: string, value: unknown): void => void said.push(line, JSON.stringify(value, undefined, 1).replaceAll(home, 'file:///w'), '');
+    const ask = async (method: string, file: string, marked: string, more: object = {}): Promise<void> => {
+      note(`> ${method} ${file} ${marked.trim()}`, await client.connection.sendRequest(method, { ...client.at(file, marked), ...more }));
+    };
+    const actions = async (file: string, marked: string): Promise<void> => {
+      const { textDocument, position } = client.at(file, marked);
+      const found: CodeAction[] = await client.connection.sendRequest('textDocument/codeAction', { textDocument, range: { start: position, end: position }, context: { diagnostics: [] } });
+      note(`> textDocument/codeAction ${file} ${marked}`, found.map(({ title, kind, isPreferred, edit }) => ({ title, kind, isPreferred, edit: edit?.documentChanges })));
+    };
+    const [agent, prompt, batch] = ['agents/desk.agent.yaml', 'prompts/desk.md', 'batches/night.batch.yaml'];
+
+    await client.open(agent, AGENT);
+    await client.open(prompt, FILES[prompt] ?? '');
+    await client.open(batch, FILES[batch] ?? '');
+    note(`< problems of ${agent}`, await client.problems(agent));
+    note(`< problems of ${prompt}`, await client.problems(prompt, (problems) => problems.length > 0));
+    await actions(agent, 'stp¦es');
+    await actions(agent, 'sub¦mitt');
+    await actions(prompt, 'qes¦tion');
+    await actions(agent, 'na¦me: desk');
+    await ask('textDocument/hover', agent, '15 m¦in');
+    await ask('textDocument/hover', agent, 'tools/d¦esk.ts');
+    await ask('textDocument/hover', prompt, 'meta.ci¦ty');
+    await ask('textDocument/definition', agent, 'prompts/d¦esk.md');
+    await ask('textDocument/definition', prompt, 'meta.ci¦ty');
+    await client.edit(agent, 'submitt', 'submit');
+    await client.edit(agent, 'stpes', 'steps');
+    await client.edit(prompt, 'qestion', 'question');
+    note(`< problems of ${agent}`, await client.problems(agent, (problems) => problems.length === 0));
+    note(`< problems of ${prompt}`, await client.problems(prompt, (problems) => problems.length === 0));
+    await ask('textDocument/hover', agent, 'sub¦mit');
+    await ask('textDocument/definition', agent, 'sub¦mit');
+    await client.edit(agent, 'limits: {', 'context:\n  over\nlimits: {');
+    await ask('textDocument/completion', agent, '  over¦\n');
+    await client.edit(agent, 'over', 'overflow: ');
+    await ask('textDocument/completion', agent, 'overflow: ¦');
+    await client.edit(prompt, '{{task.question}}', '{{task.');
+    await ask('textDocument/completion', prompt, '{{task.¦');
+
+    const text = said.join('\n');
+    if (process.env['UPDATE_TRANSCRIPTS'] !== undefined) writeFileSync(TRANSCRIPT, text);
+    assert.equal(text, readFileSync(TRANSCRIPT, 'utf8').replaceAll('\r\n', '\n'));
+  });
+});
+
+describe('what lives outside of the files', () => {
+  it('models that an endpoint serves, and tools of a server, are asked for where the files are trusted', async () => {
+    const asked: (string | undefined)[] = [];
+    const endpoint = http.createServer((request, response) => {
+      asked.push(request.headers.authorization);
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: [{ id: 'Qwen/Qwen3-32B' }] }));
+    });
+    await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`;
+      const file = 'agents/live.agent.yaml';
+      const text = `version: 1\nname: live\nmodel: { endpoint: "${url}", name: Qwen3-32B, api_key: "\${env:LSP_KEY}" }\nprompt: Go on.\ntools:\n  - mcp: { command: node, args: [${JSON.stringify(SERVER)}] }\n    tools: [no_such_tool]\n`;
+      write(file, text);
+      client = await LspClient.start(folder, { args: ['--trust'], env: { ...process.env, LSP_KEY: 'of-the-test' } });
+      await client.open(file, text);
+      const problems = await client.problems(file, (found) => found.some(({ code }) => code === 'not_served') && found.some(({ code }) => code === 'unknown_tool'));
+      assert.deepEqual(problems.map(({ code, severity }) => `${String(code)} ${String(severity)}`), ['not_served 2', 'unknown_tool 2']);
+      assert.deepEqual(asked, ['Bearer of-the-test']);
+      const names = async (marked: string): Promise<string[]> => {
+        const list: CompletionList = await client.connection.sendRequest('textDocument/completion', client.at(file, marked));
+        return list.items.map(({ label }) => label);
+      };
+      assert.deepEqual(await names('name: Qwen¦3'), ['Qwen/Qwen3-32B']);
+      assert.ok((await names('[no_such¦_tool')).includes('create_entities'), 'the names that the server told');
+      assert.ok((await names('${env:LSP¦_KEY')).includes('LSP_KEY'));
+    } finally {
+      endpoint.close();
+      rmSync(path.join(folder, 'agents/live.agent.yaml'));
+    }
+  });
+
+  it('nothing is asked, and no variable told, where they are not', async () => {
+    let asked = 0;
+    const endpoint = http.createServer((_, response) => {
+      asked++;
+      response.end();
+    });
+    await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
+    try {
+      const file = 'agents/foreign.agent.yaml';
+      const text = `version: 1\nname: foreign\nmodel: { endpoint: "http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1", name: x, api_key: "\${env:P}" }\nprompt: Go on.\nlimitz: {}\n`;
+      write(file, text);
+      client = await LspClient.start(folder);
+      await client.open(file, text);
+      await client.problems(file, (found) => found.length === 1);
+      const list: CompletionList = await client.connection.sendRequest('textDocument/completion', client.at(file, '${env:¦P'));
+      assert.deepEqual(list.items, []);
+      assert.equal(asked, 0);
+    } finally {
+      endpoint.close();
+      rmSync(path.join(folder, 'agents/foreign.agent.yaml'));
+    }
+  });
+
+  it('what others change on the disk is seen', async () => {
+    client = await LspClient.start(folder);
+    const [agent, file] = ['agents/desk.agent.yaml', 'prompts/other.md'];
+    await client.open(agent, AGENT.replace('desk.md', 'other.md'));
+    await client.problems(agent, (problems) => problems.some(({ code }) => code === 'file'));
+    write(file, 'Hello.\n');
+    await client.connection.sendNotification('workspace/didChangeWatchedFiles', { changes: [{ uri: client.uri(file), type: 1 }] });
+    await client.problems(agent, (problems) => problems.length > 0 && !problems.some(({ code }) => code === 'file'));
+    const places = await until(async () => {
+      const found: Location[] = await client.connection.sendRequest('textDocument/definition', client.at(agent, 'oth¦er.md'));
+      return found.length > 0 ? found : undefined;
+    });
+    assert.deepEqual(places.map(({ uri }) => uri), [client.uri(file)]);
+  });
+});

@@ -1,0 +1,161 @@
+// What a tool cannot reach on one machine, and what ends with its rollout: terminal, code, MCP servers and modules alike.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Json } from '../../src/common/json.ts';
+import type { SubmittedTools } from '../../src/config/submission.ts';
+import type { ToolHost } from '../../src/rollout/ports.ts';
+import { openTools } from '../../src/tools/hosts.ts';
+import { bundleModule } from '../../src/tools/bundle.ts';
+import { unkeptText } from '../../src/tools/processes/processLimits.ts';
+import { ClassedError } from '../../src/trace/classedError.ts';
+import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
+
+const posix = process.platform === 'win32' ? 'needs process groups' : false;
+const linux = process.platform === 'linux' ? false : 'only Linux keeps it';
+
+/** Starts a process that lives on and writes its id, and its child's child too. */
+const LEAVES = `const { spawn } = require('node:child_process');
+const child = spawn(process.execPath, ['-e', "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() => {}, 1e6)"], { stdio: 'ignore', cwd: process.env.AT ?? process.cwd() });
+child.unref();`;
+
+const MODULE = `import { tool } from 'rollout-studio';
+import { z } from 'zod';
+import { spawn } from 'node:child_process';
+export const module_look = tool({ description: 'Looks.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, secret: env['ISOLATED_SECRET'] ?? process.env['ISOLATED_SECRET'] ?? null, path: env['PATH'] !== undefined }) });
+export const module_leave = tool({ description: 'Leaves.', input: z.object({}), run: (_args, { cwd }) => {
+  const child = spawn(process.execPath, ['-e', ${JSON.stringify("require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() => {}, 1e6)")}], { stdio: 'ignore', cwd });
+  child.unref();
+  return child.pid;
+} });
+`;
+/** A server on stdio that answers the same two calls. */
+const SERVER = `import { createInterface } from 'node:readline';
+import { spawn } from 'node:child_process';
+const tools = ['mcp_look', 'mcp_leave'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const look = () => ({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== undefined });
+const leave = () => { ${LEAVES.replace('const { spawn } = require(\'node:child_process\');\n', '').replaceAll('\n', ' ')} return { pid: child.pid }; };
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) continue;
+  const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
+    : method === 'tools/list' ? { tools } : method === 'tools/call' ? { content: [], structuredContent: params.name === 'mcp_look' ? look() : leave() } : undefined;
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error: { code: -32601, message: 'no' } } : { result }) }));
+}
+`;
+
+let bench: ToolBench;
+let folder: string;
+let entries: SubmittedTools[];
+const blobs = new Map<string, Uint8Array>();
+const open = (): Promise<ToolHost> => openTools(entries, { ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()) });
+
+before(async () => {
+  process.env['ISOLATED_SECRET'] = 'do not tell';
+  bench = await toolBench();
+  folder = await mkdtemp(path.join(os.tmpdir(), 'isolation-'));
+  await writeFile(path.join(folder, 'tools.ts'), MODULE);
+  await writeFile(path.join(folder, 'server.mjs'), SERVER);
+  const bundle = await bundleModule(path.join(folder, 'tools.ts'), folder);
+  blobs.set(bundle.bundleSha, bundle.code).set(bundle.mapSha, bundle.map);
+  entries = [
+    { kind: 'builtin', name: 'terminal' }, { kind: 'builtin', name: 'code' },
+    { kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } },
+    { kind: 'mcp', name: 's', shared: false, server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} } },
+  ];
+});
+after(async () => {
+  await bench.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const LOOK = "console.log(JSON.stringify({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== undefined }))";
+const node = JSON.stringify(process.execPath);
+
+/** What each of the four is called with, to look around and to leave something running. */
+const WAYS: readonly { readonly name: string; readonly look: [string, Record<string, Json>]; readonly leave: [string, Record<string, Json>] }[] = [
+  { name: 'terminal', look: ['execute_command', { command: `${node} -e '${LOOK}'` }], leave: ['execute_command', { command: `${node} -e "setInterval(() => {}, 1e6)" & echo $! > left; touch started` }] },
+  { name: 'code', look: ['run_code', { code: LOOK }], leave: ['run_code', { code: `${LEAVES}\nconst { existsSync } = require('node:fs');\nconst wait = setInterval(() => { if (existsSync('started')) { clearInterval(wait); process.exit(0); } }, 5);` }] },
+  { name: 'module', look: ['module_look', {}], leave: ['module_leave', {}] },
+  { name: 'mcp', look: ['mcp_look', {}], leave: ['mcp_leave', {}] },
+];
+
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('a tool of a rollout', { skip: posix }, () => {
+  for (const { name, look, leave } of WAYS) {
+    it(`${name}: works in the rollout's folder, with the allowed environment`, async () => {
+      const tools = await open();
+      const { response } = await callTool(tools, ...look);
+      const seen = (typeof response === 'object' && response !== null && 'output' in response && typeof response['output'] === 'string' ? JSON.parse(response['output']) : response) as { cwd: string; secret: unknown; path: boolean };
+      assert.deepEqual({ ...seen, cwd: path.basename(seen.cwd) }, { cwd: path.basename(bench.cwd), secret: null, path: true });
+      await tools.close();
+    });
+
+    it(`${name}: what it leaves running ends with it, children and theirs`, async () => {
+      await rm(path.join(bench.cwd, 'started'), { force: true });
+      const tools = await open();
+      const known = new Set(bench.groups);
+      await callTool(tools, ...leave);
+      while (!existsSync(path.join(bench.cwd, 'started'))) await new Promise((resolve) => setTimeout(resolve, 5));
+      const groups = [...bench.groups, ...known];
+      await tools.close();
+      assert.deepEqual([...bench.groups], [], 'nothing is left to be ended');
+      // A group is gone when no process of it is left, be it a child's child.
+      for (const group of groups) while (alive(-group)) await new Promise((resolve) => setTimeout(resolve, 5));
+      if (name === 'terminal') {
+        const left = Number(await readFile(path.join(bench.cwd, 'left'), 'utf8'));
+        while (alive(left)) await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      if (name === 'module') assert.ok(groups.length > known.size, 'the module’s process was known');
+    });
+  }
+});
+
+describe('limits of an entry', { skip: posix }, () => {
+  const limited = (name: 'terminal' | 'code', limits: NonNullable<Extract<SubmittedTools, { kind: 'builtin' }>['limits']>): Promise<ToolHost> => openTools([{ kind: 'builtin', name, limits }], bench.environment);
+
+  it('bound the size of files and the time that a process computes', async () => {
+    const tools = await limited('terminal', { file_mb: 1, cpu_seconds: 1 });
+    await callTool(tools, 'execute_command', { command: `${node} -e 'require("fs").writeFileSync("big", Buffer.alloc(3 << 20))'` }).catch(() => undefined);
+    const { size } = await stat(path.join(bench.cwd, 'big'));
+    assert.ok(size <= 2 << 20, `${size} bytes were written`); // macOS' shell counts in units twice as large
+    const { response } = await callTool(tools, 'execute_command', { command: 'while :; do :; done' });
+    assert.match((response as { signal?: string }).signal ?? '', /^SIG(XCPU|KILL)$/);
+    await tools.close();
+  });
+
+  it('bound memory, of programs and of servers', { skip: linux }, async () => {
+    const tools = await limited('code', { memory_mb: 64 });
+    const { response } = await callTool(tools, 'run_code', { code: 'const all = []; for (let i = 0; i < 40; i++) all.push(Buffer.alloc(64 << 20, 1)); console.log("had it");' });
+    const { exit_code: code, output } = response as { exit_code: number | null; output: string };
+    assert.ok(code !== 0 && !output.includes('had it'), output);
+    assert.deepEqual((await callTool(tools, 'run_code', { code: 'console.log(6 * 7)' })).response, { exit_code: 0, output: '42\n' });
+    await tools.close();
+    const server: SubmittedTools = { kind: 'mcp', name: 's', shared: false, limits: { memory_mb: 64 }, server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} } };
+    await assert.rejects(openTools([server], bench.environment), /the MCP server "s" /, 'Node.js itself needs more');
+    await (await openTools([{ ...server, limits: { memory_mb: 2048 } }], bench.environment)).close();
+  });
+
+  it('are told where the system does not keep them', async () => {
+    assert.match(unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '', /^limits\.memory_mb is not kept on macOS/);
+    assert.match(unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '', /^limits\.memory_mb, limits\.cpu_seconds are not kept on Windows/);
+    assert.equal(unkeptText({ memory_mb: 1, file_mb: 2 }, 'linux'), undefined);
+    const tools = await limited('terminal', { cpu_seconds: 5 });
+    const context = callContext();
+    await callTool(tools, 'execute_command', { command: 'true' }, context);
+    assert.deepEqual(context.logs, []);
+    await tools.close();
+    await assert.rejects(callTool(tools, 'execute_command', { command: 'true' }), (error) => error instanceof ClassedError);
+  });
+});

@@ -1,0 +1,38 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import assert from 'node:assert/strict';
+import { ClassedError } from '../../src/trace/classedError.ts';
+
+export function isClass(errorClass: string, pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof ClassedError, String(error));
+    assert.equal(error.class, errorClass, error.message);
+    assert.match(error.message, pattern);
+    return true;
+  };
+}
+
+export interface Stand {
+  readonly url: string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A server on loopback that stands in for a service. */
+export async function stand(answer: (asked: IncomingMessage, body: Buffer, response: ServerResponse) => void): Promise<Stand> {
+  const server = createServer((asked, response) => {
+    const chunks: Buffer[] = [];
+    asked.on('data', (chunk: Buffer) => chunks.push(chunk));
+    asked.on('end', () => { answer(asked, Buffer.concat(chunks), response); });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

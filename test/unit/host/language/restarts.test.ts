@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Restarts } from '../../../../src/host/language/restarts.ts';
+
+const MINUTE = 60_000;
+
+test('a server that ends again and again is started three times, then somebody is asked', () => {
+  const restarts = new Restarts();
+  assert.deepEqual([0, 1, 2, 3].map((at) => restarts.ended(at)), [true, true, true, false]);
+  assert.equal(restarts.ended(2 * MINUTE), false);
+  restarts.forget();
+  assert.equal(restarts.ended(2 * MINUTE + 1), true);
+});
+
+test('one that ends now and then is always started again', () => {
+  const restarts = new Restarts();
+  for (let at = 0; at < 20; at += 1) assert.equal(restarts.ended(at * 2 * MINUTE), true);
+});

@@ -1,0 +1,127 @@
+// What is checked again after a change, and what is told of it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Files } from '../../../../src/config/files.ts';
+import type { Problem } from '../../../../src/config/source/problem.ts';
+import { checkFile } from '../../../../src/language/diagnostics/check.ts';
+import { Checker } from '../../../../src/language/diagnostics/checker.ts';
+import { NO_FACTS } from '../../../../src/language/workspace/facts.ts';
+import { Workspace } from '../../../../src/language/workspace.ts';
+import { memoryFiles } from '../../../support/memoryFiles.ts';
+import { DESK, workspaceOf } from '../workspaceKit.ts';
+
+const [DESK_AGENT, INLINE, ONE, TWO] = ['/w/agents/desk.agent.yaml', '/w/agents/inline.agent.yaml', '/w/batches/one.batch.yaml', '/w/batches/two.batch.yaml'];
+const PROMPT = '/w/prompts/desk.md';
+
+interface Kit {
+  readonly workspace: Workspace;
+  readonly checker: Checker;
+  readonly told: Map<string, readonly Problem[]>;
+  /** Files whose problems were told since the last look. */
+  readonly news: () => string[];
+  /** Files that were read from the disk since the last look. */
+  readonly read: () => string[];
+}
+
+async function kitOf(files: Readonly<Record<string, string>> = DESK): Promise<Kit> {
+  const memory = memoryFiles(files);
+  let reads: string[] = [];
+  const disk: Files = { ...memory, readText: (path) => (reads.push(path), memory.readText(path)) };
+  const workspace = new Workspace(disk, ['/w']);
+  const told = new Map<string, readonly Problem[]>();
+  const news: string[] = [];
+  const checker = new Checker(workspace, {
+    publish: (file, problems) => {
+      told.set(file, problems);
+      news.push(file);
+    },
+    failed: (file, thrown) => assert.fail(`${file}: ${String(thrown)}`),
+  });
+  await checker.checkAll();
+  await checker.settled();
+  return {
+    workspace, checker, told,
+    news: () => news.splice(0).sort(),
+    read: () => {
+      const all = reads;
+      reads = [];
+      return all;
+    },
+  };
+}
+
+const shown = (problems: readonly Problem[] | undefined): string[] => (problems ?? []).map(({ code, line }) => `${code} ${line}`);
+
+describe('the checks of a workspace', () => {
+  it('tell problems once, where they are, however many files lead there', async () => {
+    const { told, news } = await kitOf({ ...DESK, [PROMPT]: 'For {{task.meta.town}}.\n', [DESK_AGENT]: (DESK[DESK_AGENT] ?? '').replace('answer:', 'anwser:') });
+    assert.deepEqual(news(), [DESK_AGENT, PROMPT, '/w/worlds/library.world.yaml'].sort());
+    assert.deepEqual(shown(told.get(PROMPT)), ['placeholder 1']);
+    assert.deepEqual(shown(told.get(DESK_AGENT)), ['unknown_key 7']);
+  });
+
+  it('read nothing again that did not change, and touch only what leads to the change', async () => {
+    const { workspace, checker, told, news, read } = await kitOf();
+    news();
+    read();
+    workspace.edit(PROMPT, 'For {{task.meta.town}}.\n', 1);
+    await checker.changed([PROMPT], { typed: true });
+    await checker.settled();
+    assert.deepEqual(news(), [PROMPT]);
+    assert.deepEqual(shown(told.get(PROMPT)), ['placeholder 1']);
+    assert.deepEqual(read(), []);
+    workspace.edit(PROMPT, 'For {{task.meta.city}}.\n', 2);
+    await checker.changed([PROMPT], { typed: true });
+    await checker.settled();
+    assert.deepEqual(told.get(PROMPT), []);
+  });
+
+  it('see a file that comes and one that goes', async () => {
+    const files: Record<string, string> = { ...DESK, [TWO]: (DESK[TWO] ?? '').replace('inline.agent', 'later.agent') };
+    const { workspace, checker, told } = await kitOf(files);
+    assert.deepEqual(shown(told.get(TWO)), ['file 2']);
+    workspace.edit('/w/agents/later.agent.yaml', DESK[INLINE] ?? '', 1);
+    await checker.changed(['/w/agents/later.agent.yaml'], { typed: true });
+    await checker.settled();
+    assert.deepEqual(told.get(TWO), []);
+    workspace.close('/w/agents/later.agent.yaml');
+    await checker.changed(['/w/agents/later.agent.yaml'], { typed: false });
+    await checker.settled();
+    assert.deepEqual(shown(told.get(TWO)), ['file 2']);
+  });
+
+  it('drop what was found in a text that is no more', async () => {
+    const { workspace, checker, told } = await kitOf();
+    const text = DESK[ONE] ?? '';
+    for (let version = 1; version <= 20; version++) {
+      workspace.edit(ONE, version % 2 === 1 ? `${text}x${version}: 1\n` : text, version);
+      void checker.changed([ONE], { typed: true });
+      await Promise.resolve();
+    }
+    await checker.settled();
+    assert.deepEqual(told.get(ONE), []);
+  });
+});
+
+describe('names of what others define', () => {
+  const codes = async (files: Readonly<Record<string, string>>, file: string, facts = NO_FACTS): Promise<string[]> => (await checkFile(workspaceOf({ ...DESK, ...files }, facts), file)).problems.map(({ code, line, severity, mend }) => `${code} ${line} ${severity} ${mend}`);
+
+  it('tools: of a module, of a server; a world may bring more', async () => {
+    const wrong = { [INLINE]: `${DESK[INLINE] ?? ''}answer: { tool: find_book }\n` };
+    assert.deepEqual(await codes(wrong, INLINE), ['unknown_tool 8 warning Did you mean `find_books`?']);
+    assert.deepEqual(await codes({ ...wrong, [TWO]: (DESK[TWO] ?? '').replace('dataset:', 'world: ../worlds/library.world.yaml\ndataset:') }, INLINE), []);
+    const server = { [INLINE]: 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - mcp: { command: uvx }\n    tools: [loook]\n' };
+    assert.deepEqual(await codes(server, INLINE), []);
+    assert.deepEqual(await codes(server, INLINE, { ...NO_FACTS, mcpTools: () => [{ name: 'look' }] }), ['unknown_tool 7 warning Did you mean `look`?']);
+  });
+  it('functions of modules', async () => {
+    const scored = (more: string): Record<string, string> => ({ [TWO]: (DESK[TWO] ?? '').replace('{ kind: exact }', `{ kind: module, module: s.ts${more} }`), '/w/batches/s.ts': 'export const scored = () => 1;\n' });
+    assert.deepEqual(await codes(scored(''), TWO), ['unknown_export 6 error It exports scored.']);
+    assert.deepEqual(await codes(scored(', export: score'), TWO), ['unknown_export 6 error Did you mean `scored`?']);
+    assert.deepEqual(await codes(scored(', export: scored'), TWO), []);
+  });
+  it('models that an endpoint does not serve', async () => {
+    assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['other'] }), ['not_served 3 warning It serves other.']);
+    assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['m'] }), []);
+  });
+});

@@ -1,0 +1,37 @@
+// What turns one thing into another.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { codeActions } from '../../../../src/language/features/codeActions.ts';
+import { Lines } from '../../../../src/language/workspace/text.ts';
+import { DESK, workspaceOf } from '../workspaceKit.ts';
+
+const INLINE = '/w/agents/inline.agent.yaml';
+
+async function actionsAt(file: string, text: string, at: string): Promise<{ title: string; changes: unknown[] }[]> {
+  const position = new Lines(text).positionAt(text.indexOf(at));
+  const found = await codeActions(workspaceOf({ ...DESK, [file]: text }), file, { start: position, end: position }, { problems: [], mayCreate: true });
+  return found.map(({ title, edit }) => ({ title, changes: (edit?.documentChanges ?? []).map((change) => ('edits' in change ? [change.textDocument.uri, ...change.edits.map((one) => ('newText' in one ? one.newText : ''))] : change.kind)) }));
+}
+
+describe('refactorings', () => {
+  it('put a prompt into a file of its own', async () => {
+    const [extract] = await actionsAt(INLINE, DESK[INLINE] ?? '', 'Find a book');
+    assert.deepEqual(extract, {
+      title: 'Extract the prompt to ../prompts/inline.md',
+      changes: ['create', ['file:///w/prompts/inline.md', 'Find a book in {{task.meta.city}} with find_books, then submit it.\n'], ['file:///w/agents/inline.agent.yaml', '../prompts/inline.md']],
+    });
+    assert.deepEqual(await actionsAt(INLINE, (DESK[INLINE] ?? '').replace(/prompt: \|\n.*\n/, 'prompt: ../prompts/desk.md\n'), 'prompt'), []);
+  });
+  it('take a name that is free', async () => {
+    const file = '/w/agents/desk.agent.yaml';
+    const [extract] = await actionsAt(file, (DESK[file] ?? '').replace('"../prompts/desk.md"', 'Go on.'), 'Go on');
+    assert.equal(extract?.title, 'Extract the prompt to ../prompts/desk-2.md');
+  });
+  it('give an agent that no batch runs a batch, with the tasks there are', async () => {
+    const text = 'version: 1\nname: lone\nmodel: { endpoint: "demo:", name: demo }\nprompt: ../prompts/desk.md\n';
+    const [add] = await actionsAt('/w/agents/lone.agent.yaml', text, 'name: lone');
+    assert.equal(add?.title, 'Add to a new batch, ../batches/lone.batch.yaml');
+    assert.deepEqual(add.changes, ['create', ['file:///w/batches/lone.batch.yaml', 'version: 1\nagent: ../agents/lone.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nattempts: 4\nscorer: { kind: exact }\n']]);
+    assert.deepEqual(await actionsAt('/w/agents/inline.agent.yaml', DESK[INLINE] ?? '', 'name: inline'), []);
+  });
+});

@@ -1,0 +1,40 @@
+/** How many tokens a prompt has, beside it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inlayHints } from '../../../src/language/features/prompt.ts';
+import { estimateTokens } from '../../../src/language/prompts/tokenEstimate.ts';
+import { NO_FACTS, type Facts } from '../../../src/language/workspace/facts.ts';
+import { DESK, workspaceOf } from './workspaceKit.ts';
+
+const WHOLE = { start: { line: 0, character: 0 }, end: { line: 100, character: 0 } };
+const RENDERED = 'Books of Oslo: Which?\n\nUse find_books once, and `submit` the answer. One may submit once.\n';
+
+test('a prompt is counted as the first task makes it; an estimate says that it is one', async () => {
+  const [hint, ...others] = await inlayHints(workspaceOf(), '/w/prompts/desk.md', WHOLE);
+  assert.deepEqual(others, []);
+  assert.equal(hint?.label, `≈ ${estimateTokens(RENDERED)} tokens`);
+  assert.ok(typeof hint.tooltip === 'string');
+  assert.match(hint.tooltip, /estimate.*with task a put in/);
+  assert.deepEqual(hint.position, { line: 0, character: DESK['/w/prompts/desk.md']?.indexOf('\n') });
+});
+
+test('where the endpoint tells, it is asked for that very text and model', async () => {
+  const asked: unknown[] = [];
+  const facts: Facts = {
+    ...NO_FACTS,
+    tokens: (question, model, text) => {
+      asked.push({ ...question, model, text });
+      return 41;
+    },
+  };
+  const [hint] = await inlayHints(workspaceOf(DESK, facts), '/w/agents/desk.agent.yaml', WHOLE);
+  assert.equal(hint?.label, '41 tokens');
+  assert.equal(hint.position.line, 3);
+  assert.deepEqual(asked, [{ endpoint: 'http://gpu:8000/v1', apiKey: '${env:KEY}', model: 'm', text: RENDERED }]);
+});
+
+test('what is not shown, and what is no prompt, has no number', async () => {
+  assert.deepEqual(await inlayHints(workspaceOf(), '/w/agents/desk.agent.yaml', { ...WHOLE, start: { line: 5, character: 0 } }), []);
+  assert.deepEqual(await inlayHints(workspaceOf({ ...DESK, '/w/README.md': 'text' }), '/w/README.md', WHOLE), []);
+  assert.deepEqual(await inlayHints(workspaceOf(), '/w/batches/one.batch.yaml', WHOLE), []);
+});

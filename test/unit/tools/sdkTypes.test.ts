@@ -1,0 +1,20 @@
+// What the SDK's types allow: the checks are the type checker's, which reads this file as well.
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { z } from 'zod';
+import { reply, tool, type ToolContext, type ToolDefinition } from '../../../src/tools/sdk.ts';
+
+const input = z.object({ a: z.number(), b: z.number().default(2) });
+const output = z.object({ sum: z.number(), unit: z.string().default('m') });
+
+it('types arguments, what is returned, and the state of a world', () => {
+  const typed = tool({ description: 'Adds.', input, output, effect: 'pure', retry: { times: 2 }, run: ({ a, b }) => ({ sum: a + b }) });
+  const later = tool({ description: 'Adds.', input, output, run: ({ a }) => Promise.resolve(reply({ sum: a }, [])) });
+  const stateful = tool({ description: 'Reads.', input, run: (_args, { state }: ToolContext<{ open: boolean }>) => state.open });
+  // @ts-expect-error: the sum is a number
+  const wrong = tool({ description: 'Adds.', input, output, run: () => ({ sum: 'three' }) });
+  // @ts-expect-error: also inside of a reply
+  const wrongReply = tool({ description: 'Adds.', input, output, run: () => reply({ sum: 'three' }, []) });
+  const all: Readonly<Record<string, ToolDefinition>> = { typed, later, stateful, wrong, wrongReply };
+  assert.equal(Object.keys(all).length, 5);
+});

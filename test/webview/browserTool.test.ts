@@ -1,0 +1,161 @@
+// The built-in browser in a real Chromium, on pages served on loopback.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { findProgram } from '../../src/build/system/programs.ts';
+import type { BrowserSettings } from '../../src/config/schema/builtinSettings.ts';
+import type { ToolHost } from '../../src/rollout/ports.ts';
+import { openTools } from '../../src/tools/hosts.ts';
+import { isClass, stand, type Stand } from '../support/stand.ts';
+import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
+
+const FORM = `<title>Form</title><h1>Order</h1>
+  <form onsubmit="out.textContent = 'sent ' + who.value + ' ' + size.value; return false">
+    <label>Name <input id=who></label> <select id=size aria-label=Size><option value=s>small<option value=l>large</select> <button>Send</button>
+  </form><p id=out></p><a href="/next">Next page</a><a href="/new" target=_blank>New tab</a><a href="/file" download>File</a>
+  <button ondblclick="out.textContent = confirm('Sure?') ? 'twice, sure' : 'no'">Twice</button>
+  <input aria-label=Keys onkeydown="out.textContent += event.key">
+  <div style="height: 3000px"></div><button onclick="out.textContent = 'far below'">Below</button>
+  <iframe srcdoc="<button onclick=&quot;this.textContent = 'pressed'&quot;>Inside</button>"></iframe>
+  <script>setTimeout(() => document.body.append('It came late.'), 300)</script>`;
+
+let bench: ToolBench;
+let site: Stand;
+let asked: string[] = [];
+
+before(async () => {
+  process.env['CHROME_PATH'] ??= findProgram('chromium');
+  bench = await toolBench();
+  site = await stand(({ url = '' }, _, response) => {
+    asked.push(url);
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    if (url === '/away') response.writeHead(302, { location: `http://localhost:${new URL(site.url).port}/next` }).end();
+    else if (url === '/file') response.setHeader('content-disposition', 'attachment; filename="data.csv"').setHeader('content-type', 'text/csv').end('a,b\n');
+    else if (url !== '/hang') response.end(url === '/' ? FORM : `<title>${url.slice(1)}</title><h1>This is ${url.slice(1)}</h1>`);
+  });
+});
+after(async () => {
+  assert.equal(bench.groups.size, 0, 'no browser is left');
+  assert.equal(existsSync(`${bench.cwd}.browser`), false, 'no profile is left');
+  await site[Symbol.asyncDispose]();
+  await bench.close();
+});
+
+async function inBrowser(act: (call: (name: string, args?: object, signal?: AbortSignal) => Promise<string>, tools: ToolHost) => Promise<void>, settings: BrowserSettings = { private_addresses: true }): Promise<void> {
+  const tools = await openTools([{ kind: 'builtin', name: 'browser', settings: { browser: settings } }], bench.environment);
+  try {
+    await act(async (name, args = {}, signal) => {
+      const { response, parts } = await callTool(tools, `browser_${name}`, args as never, signal === undefined ? undefined : callContext(signal));
+      const [part] = parts ?? [];
+      const text = part?.type === 'blob' ? part.content : response;
+      assert.ok(typeof text === 'string');
+      return text;
+    }, tools);
+  } finally {
+    await tools.close();
+  }
+}
+
+/** The ref of the line with a text. */
+function ref(snapshot: string, text: string): string {
+  const line = snapshot.split('\n').find((one) => one.includes(text)) ?? '';
+  const found = /\[ref=(e\d+)\]/.exec(line)?.[1];
+  assert.ok(found !== undefined, `${text} in\n${snapshot}`);
+  return found;
+}
+
+describe('the built-in browser', { timeout: 180_000 }, () => {
+  it('shows pages, and uses them by their refs', async () => {
+    await inBrowser(async (call) => {
+      const page = await call('navigate', { url: site.url });
+      assert.match(page, /^Page: Form \(http:\/\/127\.0\.0\.1:\d+\/\)\n\n- heading "Order" \[level=1\] \[ref=e\d+\]\n/);
+      assert.match(await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Ada' }), /textbox "Name" \[ref=e\d+\]: Ada/);
+      await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Eve' });
+      assert.match(await call('select_option', { ref: ref(page, 'combobox "Size"'), values: ['large'] }), /^Chosen: large\n/);
+      assert.match(await call('click', { ref: ref(page, 'button "Send"') }), /sent Eve l/);
+      assert.match(await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Bob', submit: true }), /sent Bob l/);
+      assert.match(await call('click', { ref: ref(page, 'button "Below"') }), /far below/);
+      assert.match(await call('click', { ref: ref(page, 'button "Inside"') }), /button "pressed"/);
+      assert.match(await call('click', { ref: ref(page, 'button "Twice"'), doubleClick: true }), /The page showed a dialog \(confirm\): Sure\?\n[^]*twice, sure/);
+      assert.match(await call('type', { ref: ref(page, 'textbox "Keys"'), text: 'ab', slowly: true }), /twice, sureab/);
+      assert.match(await call('press_key', { key: 'ArrowLeft' }), /twice, sureabArrowLeft/);
+      assert.match(await call('wait_for', { text: 'It came late.' }), /It came late\./);
+      assert.match(await call('click', { ref: ref(page, 'link "Next page"') }), /^Page: next [^]*heading "This is next"/);
+      assert.match(await call('navigate_back'), /^Page: Form /);
+    });
+  });
+
+  it('takes pictures, downloads into the working directory, and has tabs', async () => {
+    await inBrowser(async (call) => {
+      const page = await call('navigate', { url: site.url });
+      const sizes: number[] = [];
+      for (const args of [{}, { fullPage: true }, { ref: ref(page, 'button "Send"') }]) {
+        const png = Buffer.from(await call('take_screenshot', args), 'base64');
+        assert.equal(png.subarray(1, 4).toString(), 'PNG');
+        sizes.push(png.readUInt32BE(20));
+      }
+      const [view = 0, whole = 0, button = 0] = sizes;
+      assert.ok(whole > 3000 && view < 1000 && button < 100, String(sizes));
+      assert.match(await call('click', { ref: ref(page, 'link "New tab"') }), /The page has opened another tab/);
+      // It is there at once, its page when it is loaded.
+      let list = await call('tabs', { action: 'list' });
+      assert.match(list, /^0: \(in front\) Form [^\n]+\n1: /);
+      while (!list.includes('\n1: new ')) list = await call('tabs', { action: 'list' });
+      await call('tabs', { action: 'select', index: 1 });
+      assert.match(await call('snapshot'), /^Page: new /);
+      assert.match(await call('tabs', { action: 'close' }), /^0: \(in front\) Form /);
+      assert.match(await call('tabs', { action: 'new' }), /^0: Form [^\n]+\n1: \(in front\) about:blank$/);
+      await call('tabs', { action: 'select', index: 0 });
+      assert.match(await call('click', { ref: ref(page, 'link "File"') }), /A download into the working directory has begun: data\.csv/);
+      const file = path.join(bench.cwd, 'data.csv');
+      while (!existsSync(file)) await new Promise(setImmediate);
+      assert.equal(await readFile(file, 'utf8'), 'a,b\n');
+    });
+  });
+
+  it('says what cannot be done, and goes on', async () => {
+    await inBrowser(async (call) => {
+      const page = await call('navigate', { url: site.url });
+      await assert.rejects(call('click', { ref: 'e999999' }), isClass('tool_error', /e999999 cannot be used: [^]*Take a new snapshot/));
+      await assert.rejects(call('click', { ref: 'button' }), isClass('invalid_arguments', /"button" is no ref/));
+      await assert.rejects(call('press_key', { key: 'Nokey' }), isClass('invalid_arguments', /no key "Nokey"/));
+      await assert.rejects(call('select_option', { ref: ref(page, 'combobox'), values: ['huge'] }), isClass('tool_error', /has no option huge/));
+      await assert.rejects(call('navigate', { url: 'file:///etc/passwd' }), isClass('invalid_arguments', /begins with http/));
+      await assert.rejects(call('navigate', { url: 'http://127.0.0.1:1/' }), isClass('tool_error', /cannot be shown: net::ERR/));
+      await assert.rejects(call('tabs', { action: 'select', index: 7 }), isClass('invalid_arguments', /no such tab/));
+      await assert.rejects(call('wait_for', {}), isClass('invalid_arguments', /one of time, text and textGone/));
+      await assert.rejects(call('navigate', { url: `${site.url}/hang` }, AbortSignal.timeout(500)), isClass('timeout', /time limit/));
+      assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
+      // A call that waits for another one ends in its own time.
+      const stop = new AbortController();
+      const long = assert.rejects(call('wait_for', { time: 60 }, stop.signal), isClass('cancelled', /cancelled/));
+      await assert.rejects(call('snapshot', {}, AbortSignal.timeout(200)), isClass('timeout', /time limit/));
+      stop.abort();
+      await long;
+    });
+  });
+
+  it('starts anew when its browser dies, and leaves nothing behind', async () => {
+    await inBrowser(async (call) => {
+      await call('navigate', { url: site.url });
+      const [pid] = bench.groups;
+      assert.ok(pid !== undefined);
+      process.kill(-pid, 'SIGKILL');
+      // Whether the call that meets the death is told of it, or comes after it, is a matter of time.
+      assert.match(await call('snapshot').catch(String), /The browser has ended\. The next call starts another one\.|about:blank/);
+      assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
+    });
+  });
+
+  it('goes neither to this machine nor to its network, unless it is allowed', async () => {
+    asked = [];
+    await inBrowser(async (call) => {
+      await assert.rejects(call('navigate', { url: site.url }), isClass('tool_error', /127\.0\.0\.1 is on this machine or its network/));
+      assert.match(await call('navigate', { url: site.url.replace('127.0.0.1', 'localhost') }), /localhost is on this machine or its network/);
+      await assert.rejects(call('navigate', { url: 'https://localhost:8443/' }), isClass('tool_error', /net::ERR_TUNNEL_CONNECTION_FAILED/));
+    }, {});
+    assert.deepEqual(asked, []);
+  });
+});
