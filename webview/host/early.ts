@@ -84,7 +84,7 @@ function openEarly(said: readonly string[], token: string): EarlySocket {
 }
 
 /** Requests whose answers are on their way already get those, each once. */
-export function answeredEarly(transport: Transport, { replies }: Early): Transport {
+export function answeredEarly(transport: Transport, { replies }: Pick<Early, 'replies'>): Transport {
   return {
     request: async (request) => {
       const reply = request.method === 'GET' ? replies.get(request.path) : undefined;

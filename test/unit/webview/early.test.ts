@@ -25,7 +25,7 @@ class Socket extends EventTarget {
 const SAID = openingFrames({ stream: 'b1' });
 
 function early(socket: Socket, kept: readonly string[]): EarlySocket {
-  return { socket: socket as unknown as WebSocket, said: SAID, take: () => kept };
+  return { socket: socket as unknown as WebSocket, said: SAID, came: kept, take: () => kept };
 }
 
 function listener(): SocketEvents & { readonly heard: string[]; readonly opened: Promise<undefined> } {
@@ -91,7 +91,7 @@ describe('an early answer', () => {
   it('is given once; a failed one is asked for again', async () => {
     const failed = Promise.reject(new TypeError('fetch failed'));
     failed.catch(() => undefined);
-    const answered = answeredEarly(transport, { socket: undefined, replies: new Map([['/v1/batches/b1', Promise.resolve(new Response('early'))], ['/v1/server', failed]]) });
+    const answered = answeredEarly(transport, { replies: new Map([['/v1/batches/b1', Promise.resolve(new Response('early'))], ['/v1/server', failed]]) });
     const ask = async (path: string): Promise<string> => (await answered.request({ method: 'GET', path })).text();
     assert.deepEqual([await ask('/v1/batches/b1'), await ask('/v1/batches/b1'), await ask('/v1/server')], ['early', 'late', 'late']);
     assert.deepEqual(asked, ['/v1/batches/b1', '/v1/server']);
