@@ -86,7 +86,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     const file = workspace.batch('needy', { ...slow(20, 'needy'), agent: { tools: [{ builtin: ['calculator'], needs: ['node', 'no-such-program'] }] }, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }] });
     const { code, stderr } = await workspace.run('run', file);
     assert.equal(code, 2);
-    assert.match(stderr, /needy\S*\.agent\.yaml:\d+:\d+: the tool calculator needs no-such-program, which is not on the PATH of this machine/);
+    assert.match(stderr, /needy\S*\.agent\.yaml:\d+:\d+: the built-in calculator needs no-such-program, which is not on the PATH of this machine/);
   });
 
   it('is cancelled, and what nothing settled is run again by retry', async () => {

@@ -23,6 +23,8 @@ const AHEAD = 100;
 
 export interface ValueViewProps {
   readonly title: string;
+  /** For screen readers, where several of one title are seen at once. */
+  readonly label?: string;
   readonly value: Json;
   /** What it is compared with, in the tree. */
   readonly against?: Json | undefined;
@@ -34,7 +36,7 @@ export interface ValueViewProps {
   readonly children?: ComponentChildren;
 }
 
-export function ValueView({ title, value, against, blobs, onCopy, onDocument, children }: ValueViewProps) {
+export function ValueView({ title, label = title, value, against, blobs, onCopy, onDocument, children }: ValueViewProps) {
   const { source, problem } = useSource(value, against, blobs);
   const [chosen, setChosen] = useState<Form>();
   const forms = source?.shape.forms ?? [];
@@ -43,7 +45,7 @@ export function ValueView({ title, value, against, blobs, onCopy, onDocument, ch
     void source?.ask({ what: 'whole' }).then(({ text, language }) => use(text, language));
   };
   return (
-    <section class="value" aria-label={title}>
+    <section class="value" aria-label={label}>
       <header class="section-head">
         <h3>{title}</h3>
         {isBlobRef(value) && <span class="dim">{bytesText(value.bytes)}</span>}

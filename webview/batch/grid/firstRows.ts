@@ -30,6 +30,7 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
     let grid: FirstGrid | undefined;
     const take = (text: string): void => {
       for (const row of rowsOf(text)) (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
+      if (text.startsWith('{"type":"head"')) resolve(); // that was all there is, which may be nothing
     };
     const draw = (): void => {
       if (grid === undefined || tasks.length === 0) return;

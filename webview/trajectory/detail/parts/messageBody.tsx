@@ -11,10 +11,11 @@ import type { TrajectoryView } from '../../view.ts';
 import { useValueActions } from './actions.ts';
 
 export function MessageBody({ view, entry }: { readonly view: TrajectoryView; readonly entry: MessageEntry }) {
-  return <>{entry.event.data.parts.map((part, index) => <PartView key={index} view={view} part={part} />)}</>;
+  return <>{entry.event.data.parts.map((part, index) => <PartView key={index} view={view} part={part} of={`message ${entry.m}${index === 0 ? '' : `, part ${index + 1}`}`} />)}</>;
 }
 
-function PartView({ view, part }: { readonly view: TrajectoryView; readonly part: Part }) {
+/** `of`: which part it is, for screen readers: several are seen at once. */
+function PartView({ view, part, of }: { readonly view: TrajectoryView; readonly part: Part; readonly of: string }) {
   const actions = useValueActions(view);
   const { blobs } = view.data;
   switch (part.type) {
@@ -33,7 +34,7 @@ function PartView({ view, part }: { readonly view: TrajectoryView; readonly part
     case 'tool_call':
       return <CallLine view={view} id={part.id} name={part.name} asked={part.arguments} />;
     case 'tool_call_response':
-      return <ValueView title="Response" value={part.response} blobs={blobs} {...actions} />;
+      return <ValueView title="Response" label={`Response, ${of}`} value={part.response} blobs={blobs} {...actions} />;
     case 'blob':
       if (typeof part.content !== 'string') return <ValueView title={part.modality ?? part.mime_type} value={part.content} blobs={blobs} {...actions} />;
       return <ValueView title={part.modality ?? part.mime_type} value={part.mime_type.startsWith('image/') ? `data:${part.mime_type};base64,${part.content}` : part.content} blobs={blobs} {...actions} />;
