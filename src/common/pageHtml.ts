@@ -56,8 +56,8 @@ export function pageHtml(page: PageHtml): string {
     // Browsers ask for one otherwise, where there is none.
     '<link rel="icon" href="data:,">',
     `<title>${escapeHtml(page.title)}</title>`,
-    style,
     ...scriptInHead(page.script),
+    style,
     '</head>',
     `<body${attributesText(page.bodyAttributes ?? {})}>`,
     `<div id="page">${skeleton(page.title)}</div>`,
@@ -69,9 +69,10 @@ export function pageHtml(page: PageHtml): string {
   ].filter((line) => line !== '').join('\n');
 }
 
+/** Before the styles, which are large: a module runs, and asks for what the page will show, while they are read. */
 function scriptInHead(script: PageScript): string[] {
   if ('url' in script) return [`<script src="${escapeHtml(script.url)}" defer></script>`];
-  return 'module' in script ? [`<link rel="modulepreload" href="${escapeHtml(script.module)}">`] : [];
+  return 'module' in script ? [`<link rel="modulepreload" fetchpriority="high" href="${escapeHtml(script.module)}">`] : [];
 }
 
 /** Behind what it looks for. A module that is not told to be async waits for the styles too. */

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
+import { Apart } from '../components/apart.tsx';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
@@ -83,7 +84,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     </div>
   );
   const { draft, boxOpen } = session.debug;
-  const detail = <div class="detail-part">{boxOpen && <BreakpointBox session={session} />}{draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}<NoteBox session={session} open={note} onClose={() => setNote(false)} /><Detail view={session} /></div>;
+  const detail = <div class="detail-part">{boxOpen && <BreakpointBox session={session} />}{draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}<NoteBox session={session} open={note} onClose={() => setNote(false)} /><Apart><Detail view={session} /></Apart></div>;
   return (
     <main class="trajectory-page" ref={measure}>
       <ServerNotices host={host} />

@@ -3,7 +3,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { TabPanel, Tabs } from '../../components/tabs.tsx';
-import { useChanges } from '../../data/observe.ts';
 import { TABS, type Tab, type TrajectoryView } from '../view.ts';
 import { CallTab } from './tabs/callTab.tsx';
 import { DetailHead } from './detailHead.tsx';
@@ -18,9 +17,8 @@ import './detail.css';
 const NAMES: Readonly<Record<Tab, string>> = { call: 'Call', messages: 'Messages', world: 'World', tokens: 'Tokens', timing: 'Timing', raw: 'Raw' };
 const PANELS = { call: CallTab, messages: MessagesTab, world: WorldTab, tokens: TokensTab, timing: TimingTab, raw: RawTab } as const;
 
+/** Drawn again by the page, whenever the trajectory or the look at it changed. */
 export function Detail({ view }: { readonly view: TrajectoryView }) {
-  useChanges(view.changed);
-  useChanges(view.data.changed);
   const scroller = useRef<HTMLDivElement>(null);
   // Another subject begins at its top; the same one stays where it was read.
   useEffect(() => {
