@@ -137,13 +137,13 @@ export class Workbench {
       await this.#quickOpen(name, 'Control+P');
       try {
         await this.page.locator(`${QUICK_INPUT} .monaco-list-row[aria-label^="${base}"]`).first().click({ timeout: 5_000 });
+        await this.tab(base).waitFor({ timeout: 10_000 }); // rows may change places under the click
         break;
       } catch (error) {
         if (attempt === ATTEMPTS) throw error;
         await this.page.keyboard.press('Escape');
       }
     }
-    await this.tab(base).waitFor();
     await this.page.locator('.editor-group-container.active .monaco-editor .view-lines').first().waitFor();
   }
 
