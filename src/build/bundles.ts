@@ -18,10 +18,13 @@ export const NODE_BUNDLES: Readonly<Record<string, string>> = {
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',
+  readerThread: 'src/tools/builtins/beside/thread.ts',
   language: 'src/language/main.ts',
 };
 /** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */
 export const PAGE_ENTRY = 'webview/main.tsx';
+/** Becomes `dist/webview/try.js` and `try.css`: the panel of “Try Tool…”. */
+const TRY_ENTRY = 'webview/try/main.tsx';
 
 /** Becomes `dist/webview/start.js`, which loads the program beside it: the same pages in VS Code and in a browser. */
 const START_ENTRY = 'webview/start.ts';
@@ -40,7 +43,7 @@ const PAGE_PLUGINS = [zodByParts(), strictPolicy(), workerSource()];
 
 /** Everything `dist/` is made of. */
 export function allBuilds(product: string): BuildOptions[] {
-  return [nodeBuild(product), pageBuild(product), pagePartsBuild(product)];
+  return [nodeBuild(product), pageBuild(product), pagePartsBuild(product), { ...pageBuild(product), entryPoints: [{ in: TRY_ENTRY, out: 'try' }] }];
 }
 
 /** What runs in Node: programs, and the extension. */

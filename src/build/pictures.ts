@@ -1,6 +1,6 @@
 /**
  * `npm run pictures`: the README's pictures, taken from the running product: the demo's own output as SVG, both pages
- * in the four themes as PNG, and the debugger, the calls of a tool and a cluster in VS Code (which needs `npm run package`
+ * in the four themes as PNG, and the debugger, the calls of a tool, a tool that is tried and a cluster in VS Code (which needs `npm run package`
  * before, and for the last a cluster).
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -54,6 +54,7 @@ try {
 function windows(): void {
   take('test/e2e/debug.test.ts', { 'debug-held': 'debug' });
   take('test/e2e/toolCalls.test.ts', { 'tools-peek': 'tools' });
+  take('test/e2e/authoring.test.ts', { 'authoring-try': 'try' });
   const cluster = startCluster();
   if (typeof cluster === 'string') {
     console.log(`Without the pictures of a cluster: ${cluster}`);

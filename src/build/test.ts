@@ -20,8 +20,8 @@ import { installPrograms } from './system/programs.ts';
 
 /** Suites of `npm test`, in order. */
 const ALWAYS = ['unit', 'contract', 'process'] as const;
-/** Files of one suite that may run at once: process tests start several processes each. */
-const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, process: 2 };
+/** Files of one suite that run at once: one that waits for a process or a window leaves a processor to the other. */
+const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, process: 2, webview: 2, vscode: 2 };
 /** A kit may have to install and make its counterpart first. */
 const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 /** Where a suite's files are, when not in the folder of its name. */
@@ -31,7 +31,7 @@ const CLUSTER = 'cluster';
 const FAULTS = 'faults';
 /** Suites that are files of another one. */
 const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
-/** Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once more, and the second result counts. */
+/** Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once more, by itself, and the second result counts. */
 const TWICE = new Set(['webview', 'vscode', CLUSTER]);
 const NODE = ['--disable-warning=ExperimentalWarning'];
 /** How long each file took when it was run last, in milliseconds. */
@@ -47,36 +47,38 @@ const add = (to: Count, count: Count): void => {
   to.flaky += count.flaky;
 };
 
-async function runFiles(name: string, files: readonly string[]): Promise<Count> {
-  const count = none();
-  const stream = run({ files, concurrency: CONCURRENCY[name] ?? 1, timeout: Object.values(KITS).some(({ suite }) => suite === name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: NODE });
-  stream.on('test:pass', (event) => {
-    if (event.details.type === 'suite') return;
-    if (event.skip !== undefined && event.skip !== false) count.skipped += 1;
-    else count.passed += 1;
+/** Gives what each file came to. */
+async function runFiles(name: string, files: readonly string[], concurrency = CONCURRENCY[name] ?? 1): Promise<Map<string, Count>> {
+  const counts = new Map<string, Count>();
+  const broken = new Set<string>();
+  const stream = run({ files, concurrency, timeout: Object.values(KITS).some(({ suite }) => suite === name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: NODE });
+  stream.on('test:fail', ({ name: file }) => {
+    if (files.includes(file)) broken.add(file); // it could not be loaded, or did not end well
   });
-  stream.on('test:fail', (event) => {
-    if (event.details.type !== 'suite') count.failed += 1;
-  });
-  stream.on('test:summary', (event) => {
-    if (event.file !== undefined) took[path.relative(root, event.file)] = Math.round(event.duration_ms);
+  stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo }, duration_ms: duration }) => {
+    if (file === undefined) return;
+    took[path.relative(root, file)] = Math.round(duration);
+    counts.set(file, { ...none(), passed, failed: tests - passed - skipped - todo, skipped });
   });
   for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
-  return count;
+  for (const file of files) {
+    if (counts.has(file) && !broken.has(file)) continue;
+    const count = counts.get(file) ?? none();
+    counts.set(file, { ...count, failed: Math.max(1, count.failed) });
+  }
+  return counts;
 }
 
 async function runSuite(name: string, files: readonly string[]): Promise<Count> {
-  if (!TWICE.has(name)) return runFiles(name, files);
-  const total = none();
-  for (const file of files) {
-    let count = await runFiles(name, [file]);
-    if (count.failed > 0) {
-      console.log(`\nagain: ${path.relative(root, file)}`);
-      count = await runFiles(name, [file]);
-      if (count.failed === 0) count.flaky = 1;
-    }
-    add(total, count);
+  const counts = await runFiles(name, files);
+  for (const [file, count] of TWICE.has(name) ? counts : []) {
+    if (count.failed === 0) continue;
+    console.log(`\nagain, alone: ${path.relative(root, file)}`);
+    const again = (await runFiles(name, [file], 1)).get(file) ?? none();
+    counts.set(file, again.failed === 0 ? { ...again, flaky: 1 } : again);
   }
+  const total = none();
+  for (const count of counts.values()) add(total, count);
   return total;
 }
 

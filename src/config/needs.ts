@@ -4,6 +4,7 @@
  */
 import { agentsOf, type Submission, type SubmittedPods, type SubmittedTools } from './submission.ts';
 import { basename } from './paths.ts';
+import { languagesOf, type CodeSettings } from './schema/builtinSettings.ts';
 import type { BUILTINS } from './schema/toolEntry.ts';
 
 /** Something that a part of a submission needs. */
@@ -15,6 +16,8 @@ export interface Need {
   readonly told: boolean;
   /** `file:line:column`, as far as it is known. */
   readonly at: string;
+  /** What one may do instead of bringing it. */
+  readonly instead?: string;
 }
 
 /** What every image of Node.js has, its shell and its small programs included. */
@@ -25,8 +28,11 @@ const WITH_NODE: ReadonlySet<string> = new Set([
 /** `node:24-slim`, from whatever registry. */
 const NODE_ALONE = /(^|\/)node(:[^/]*)?(@[^/]*)?$/;
 const BROWSER = 'browser';
-/** What built-in sets need, beyond Node.js. */
-export const BUILTIN_NEEDS: Readonly<Partial<Record<(typeof BUILTINS)[number], string>>> = { browser: 'chromium' };
+/** What the built-in browser is. */
+export const CHROMIUM = 'chromium';
+const PYTHON = 'python';
+/** What else one may do where Python is not to be had. */
+const NO_PYTHON = 'or write `code: { languages: [javascript] }` beside `builtin: [code]`';
 /** Packages that start a browser. */
 const DRIVES_BROWSER = /playwright|puppeteer|chrome-devtools/i;
 const PACKAGE_RUNNERS: ReadonlySet<string> = new Set(['npx', 'npm', 'yarn', 'node']);
@@ -62,11 +68,17 @@ export function needsOf(submission: Submission): Need[] {
   return needs;
 }
 
+/** What a built-in set needs, beyond Node.js. */
+export function builtinNeed(set: (typeof BUILTINS)[number], settings: { readonly code?: CodeSettings | undefined } | undefined): Pick<Need, 'name' | 'instead'> | undefined {
+  if (set === 'browser') return { name: CHROMIUM };
+  return set === 'code' && languagesOf(settings?.code).includes('python') ? { name: PYTHON, instead: NO_PYTHON } : undefined;
+}
+
 function toolNeeds(entry: SubmittedTools, at: string): Need[] {
   const of = entry.kind === 'module' ? `the module ${entry.module.file}` : entry.kind === 'mcp' ? `the MCP server ${entry.name}` : `the built-in ${entry.name}`;
   const told = (entry.needs ?? []).map((name): Need => ({ name, of, told: true, at }));
-  const own = entry.kind === 'builtin' ? BUILTIN_NEEDS[entry.name] : undefined;
-  if (own !== undefined) return [...told, { name: own, of, told: true, at }];
+  const own = entry.kind === 'builtin' ? builtinNeed(entry.name, entry.settings) : undefined;
+  if (own !== undefined) return [...told, { ...own, of, told: true, at }];
   if (entry.kind !== 'mcp' || !('command' in entry.server)) return told;
   const shown = commandNeed(entry.server.command, entry.server.args);
   return shown === undefined || told.some(({ name }) => plain(name) === shown) ? told : [...told, { name: shown, of, told: false, at }];
@@ -95,13 +107,14 @@ export function programNames(need: string): readonly string[] | undefined {
 
 /** How one comes by what is missing on a machine. */
 export function installHint(name: string): string {
-  return name === BUILTIN_NEEDS.browser ? 'Install Chromium, Google Chrome or Microsoft Edge, run `npx playwright install chromium`, or name the program by the environment variable CHROME_PATH' : `Install ${name}`;
+  if (plain(name) === PYTHON) return 'Install Python 3, so that `python3` (`python` on Windows) is on the PATH';
+  return name === CHROMIUM ? 'Install Chromium, Google Chrome or Microsoft Edge, run `npx playwright install chromium`, or name the program by the environment variable CHROME_PATH' : `Install ${name}`;
 }
 
 /** What to say of a need that no pod meets, and what to do about it. */
-export function unmetText(of: string, name: string): { readonly message: string; readonly mend: string } {
+export function unmetText(of: string, name: string, instead?: string): { readonly message: string; readonly mend: string } {
   return {
     message: `${of} needs ${name}, which the pods do not have: their image has Node.js`,
-    mend: `Name an image that has it (\`pods.image\`, with \`pods.provides: [${name}]\`), or run the tool as a sidecar that serves MCP over HTTP and give its \`url\`.`,
+    mend: `Name an image that has it (\`pods.image\`, with \`pods.provides: [${name}]\`), or run the tool as a sidecar that serves MCP over HTTP and give its \`url\`${instead === undefined ? '' : `, ${instead}`}.`,
   };
 }

@@ -253,6 +253,11 @@ export function agentAt(value: Pick<Submission, 'agent'>, path: string): Submitt
   return agent;
 }
 
+/** The tool by which the work is handed to a member of a handoff. */
+export function handoffToolName(member: string): string {
+  return `hand_off_to_${member}`;
+}
+
 /** The tools of all agents of a submission. */
 export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
   return agentsOf(value).flatMap(({ tools }) => tools);

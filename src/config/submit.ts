@@ -5,6 +5,7 @@ import { StudioError } from '../common/errors.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { FileTask } from './dataset/columns.ts';
 import { readTasks } from './dataset/dataset.ts';
+import { CATALOGUE } from './tools/mcp/catalogue.ts';
 import { envNamesIn, resolveEnv } from './env.ts';
 import type { Files } from './files.ts';
 import type { LoadedBatch } from './load.ts';
@@ -227,7 +228,8 @@ function submittedModel(model: ModelSection): SubmittedModel {
 async function submittedTools(entry: ToolEntry, index: number, agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string }, files: Files, bundles: Bundles): Promise<SubmittedTools[]> {
   const { path, parsed, root } = agent;
   const position = placeOf(parsed, ['tools', index], root);
-  const needs = entry.needs === undefined ? {} : { needs: entry.needs };
+  const named = [...(entry.needs ?? []), ...(entry.mcp?.catalogued === undefined ? [] : CATALOGUE[entry.mcp.catalogued].needs)];
+  const needs = named.length === 0 ? {} : { needs: named };
   const limits = entry.limits === undefined ? {} : { limits: entry.limits };
   if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position, ...needs, ...(entry.secrets === undefined ? {} : { secrets: entry.secrets }) }];
   if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, ...settingsOf(entry, name), ...(name === 'terminal' || name === 'code' ? limits : {}), position, ...needs }));

@@ -45,8 +45,8 @@ export const pageAction = z.discriminatedUnion('do', [
   z.object({ do: z.literal('batch'), batch: z.string(), verb: z.enum(['pause', 'release', 'resume', 'cancel', 'retry', 'again', 'failed_again']) }),
   /** Steps through the trajectory in the editor's debugger, from there on; of one that runs: attaches to it. */
   z.object({ do: z.literal('debug'), place: pagePlace }),
-  /** Makes the tool call that starts there again, or writes a test from it. */
-  z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'test']) }),
+  /** Makes the tool call that starts there again, tries its tool with the same arguments, or writes a test from it. */
+  z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'try', 'test']) }),
   /** Sets a breakpoint of the editor, in the place of one that is there; without `set` it is taken away. */
   z.object({ do: z.literal('breakpoint'), on: editorBreakpoint.shape.on, set: editorBreakpoint.pick({ when: true, hits: true, log: true }).optional() }),
   /** What becomes of a page whose server the window does not work with: the window works with it again, or the page goes. */

@@ -202,7 +202,7 @@ export class Rollout {
     });
     if (world !== undefined) this.#opened.world = world;
     running.onDiverged = () => world?.forget();
-    const limits = (this.#limits = new Limits(submission.agent.limits, watch, time));
+    const limits = (this.#limits = new Limits(submission.agent.limits, watch));
     const crew = new Crew({ ...running, job, ports, life: this.#life, limits, hosts, world });
     this.#checkSessions(running, crew);
     limits.start((error) => stop.stop(error));

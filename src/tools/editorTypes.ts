@@ -34,7 +34,8 @@ function baseConfig(root: string): unknown {
   const zod = hasOwnZod(root) ? {} : { zod: [slashes(path.join(zodFolder(), 'index.d.ts'))], 'zod/*': [slashes(path.join(zodFolder(), '*'))] };
   return {
     compilerOptions: {
-      target: 'ES2023', lib: ['ES2023'], module: 'ESNext', moduleResolution: 'bundler',
+      // Without Node's own types those of the web stand for what Node has of it: fetch, URL, timers.
+      target: 'ES2023', lib: nodeTypes === undefined ? ['ES2023', 'DOM', 'DOM.Iterable'] : ['ES2023'], module: 'ESNext', moduleResolution: 'bundler',
       strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true, resolveJsonModule: true, esModuleInterop: true,
       ...(nodeTypes === undefined ? {} : { types: ['node'], typeRoots: [slashes(path.dirname(nodeTypes))] }),
       paths: { 'rollout-studio': [slashes(sdkFile())], ...zod },

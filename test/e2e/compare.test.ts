@@ -49,7 +49,7 @@ describe('attempts beside each other', { timeout: 300_000 }, () => {
     await workbench.treeItem(/attempts/).click();
     await workbench.page.keyboard.press('ArrowRight');
     await workbench.treeItem(/^Task extend/).click({ button: 'right' });
-    await workbench.menuItem('Compare Attempts…').click();
+    await workbench.chooseFromMenu('Compare Attempts…');
     await compared('extend', 2);
   });
 
@@ -63,7 +63,7 @@ describe('attempts beside each other', { timeout: 300_000 }, () => {
     await workbench.webview().getByRole('gridcell', { selected: true }).first().waitFor();
     await workbench.page.keyboard.press('Shift+F10');
     for (const title of ['Open Trajectory…', 'Debug', 'Fork…', 'Copy Reference']) await workbench.menuItem(title).waitFor();
-    await workbench.menuItem('Compare Attempts…').click();
+    await workbench.chooseFromMenu('Compare Attempts…');
     await compared('renew', 3);
     assert.deepEqual(story.code.consoleErrors(), []);
   });

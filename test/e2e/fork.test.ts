@@ -78,7 +78,7 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     await batches.nth(0).click();
     await batches.nth(2).click({ modifiers: ['ControlOrMeta'] });
     await batches.nth(0).click({ button: 'right' });
-    await workbench.menuItem('Compare Batches…').click();
+    await workbench.chooseFromMenu('Compare Batches…');
     await story.batch.heading.filter({ hasText: '→' }).waitFor({ timeout: PATIENCE_MS });
     await story.batch.frame.getByRole('table', { name: /Paired differences/ }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('fork-batches');

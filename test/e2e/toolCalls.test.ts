@@ -1,34 +1,14 @@
 /** Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test saved from it. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
-import { Bench, root } from '../support/cli.ts';
-import { until } from './support/poll.ts';
+import { Bench } from '../support/cli.ts';
 import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const TOOL = 'renew_loan';
 const PATIENCE_MS = 90_000;
-
-const WORDS = `import { tool } from 'rollout-studio';
-import { z } from 'zod';
-
-export const count_words = tool({
-  description: 'Counts.', input: z.object({ text: z.string() }), effect: 'pure',
-  run: ({ text }, { log }) => {
-    log('counting');
-    return { words: text.split(' ').length };
-  },
-});
-
-export const break_words = tool({
-  description: 'Breaks.', input: z.object({}),
-  run: () => {
-    throw new Error('they are broken');
-  },
-});
-`;
 
 interface Figures {
   readonly tools: readonly { readonly tool: string; readonly calls: number; readonly byClass: { readonly unknown_tool?: number } }[];
@@ -148,53 +128,5 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     assert.ok(told.passed, told.output);
     await workbench.toastButton(/Saved/, 'Run Test');
     await workbench.toast(/passes/).waitFor({ timeout: PATIENCE_MS });
-  });
-
-  story.step('a tool is tried where it is written: a form from its schema, its result and what it printed', async () => {
-    const { workbench, page } = story.code;
-    await workbench.command('View: Close All Editors');
-    writeFileSync(path.join(folder, 'tools', 'words.ts'), WORDS);
-    await workbench.openFile('words.ts');
-    await workbench.codeLens(/^\s*Try$/).click();
-    await workbench.tab('count_words.json').waitFor({ timeout: PATIENCE_MS });
-    await page.keyboard.press('Control+G');
-    await workbench.answer(':3');
-    await page.keyboard.press('End');
-    await page.keyboard.press('ArrowLeft'); // into the text
-    await page.keyboard.insertText('one two');
-    await page.keyboard.press('Control+Enter');
-    await workbench.codeLens(/^\s*ok · /).waitFor({ timeout: PATIENCE_MS });
-    await page.locator('.view-line').getByText('"words": 2').waitFor();
-    await page.locator('.view-line').getByText('counting').waitFor();
-    await story.picture('tools-try');
-  });
-
-  story.step('one that fails says where; what cannot be undone is asked for first', async () => {
-    const { workbench, page } = story.code;
-    await workbench.openFile('words.ts');
-    await page.locator('.codelens-decoration a').filter({ hasText: /^\s*Try$/ }).nth(1).click();
-    await workbench.tab('break_words.json').waitFor({ timeout: PATIENCE_MS });
-    await workbench.command('Rollout: Run Tool');
-    await workbench.dialog('Call break_words?').getByRole('button', { name: 'Call' }).click();
-    await workbench.codeLens(/^\s*tool_error · /).waitFor({ timeout: PATIENCE_MS });
-    await page.locator('.view-line').getByText(/tools\/words\.ts:\d+:\d+/).first().waitFor();
-    await story.picture('tools-try-failed');
-  });
-
-  story.step('an MCP server of .vscode/mcp.json is added to an agent, with the tools that are wanted', async () => {
-    const { workbench, page } = story.code;
-    mkdirSync(path.join(folder, '.vscode'), { recursive: true });
-    const everything = path.join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
-    writeFileSync(path.join(folder, '.vscode', 'mcp.json'), JSON.stringify({ servers: { all: { command: process.execPath, args: [everything, 'stdio'] } } }));
-    await workbench.openFile('desk.agent.yaml');
-    await workbench.command('Rollout: Add MCP Server…');
-    await workbench.pick(/^all/);
-    await page.locator('.quick-input-widget').getByText('echo', { exact: true }).first().waitFor({ timeout: PATIENCE_MS });
-    await story.picture('tools-add-server');
-    await page.keyboard.press('Enter');
-    await workbench.toast(/desk\.agent\.yaml has \d+ tools of “all” now/).waitFor({ timeout: PATIENCE_MS });
-    await workbench.command('File: Save');
-    const written = / {2}- mcp:\n {6}command: .*\n {6}args: \[.*server-everything.*, stdio\]\n {4}name: all\n/;
-    await until(() => written.test(readFileSync(path.join(folder, 'agents', 'desk.agent.yaml'), 'utf8')), PATIENCE_MS, 'the entry');
   });
 });

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
-import { ClassedError } from '../../src/trace/classedError.ts';
+import { gone } from '../support/cli.ts';
+import { isClass } from '../support/stand.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
 
@@ -23,24 +24,6 @@ after(async () => {
   assert.equal(bench.groups.size, 0);
   await bench.close();
 });
-
-const isClass = (errorClass: string, pattern: RegExp) => (error: unknown): boolean => {
-  assert.ok(error instanceof ClassedError, String(error));
-  assert.equal(error.class, errorClass);
-  assert.match(error.message, pattern);
-  return true;
-};
-const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-async function gone(pid: number): Promise<void> {
-  while (alive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
-}
 
 describe('execute_command', { skip: posix }, () => {
   it('gives exit code and output, in the working directory', async () => {
@@ -66,12 +49,12 @@ describe('execute_command', { skip: posix }, () => {
     cancel.abort();
     await assert.rejects(call, isClass('cancelled', /cancelled/));
     assert.ok(performance.now() - begun < 1000);
-    await gone(Number(await readFile(pidFile, 'utf8')));
+    assert.ok(await gone(Number(await readFile(pidFile, 'utf8')), 30_000));
   });
 
   it('leaves nothing running in the background', async () => {
     const { response } = await callTool(tools, 'execute_command', { command: 'sleep 60 > /dev/null 2>&1 & echo $!' });
-    await gone(Number((response as { output: string }).output));
+    assert.ok(await gone(Number((response as { output: string }).output), 30_000));
   });
 
   it('does not wait for a child that holds its output', async () => {

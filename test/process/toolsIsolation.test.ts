@@ -12,6 +12,7 @@ import { openTools } from '../../src/tools/hosts.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { unkeptText } from '../../src/tools/processes/processLimits.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
+import { gone } from '../support/cli.ts';
 import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
 
 const posix = process.platform === 'win32' ? 'needs process groups' : false;
@@ -83,15 +84,6 @@ const WAYS: readonly { readonly name: string; readonly look: [string, Record<str
   { name: 'mcp', look: ['mcp_look', {}], leave: ['mcp_leave', {}] },
 ];
 
-const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 describe('a tool of a rollout', { skip: posix }, () => {
   for (const { name, look, leave } of WAYS) {
     it(`${name}: works in the rollout's folder, with the allowed environment`, async () => {
@@ -112,10 +104,10 @@ describe('a tool of a rollout', { skip: posix }, () => {
       await tools.close();
       assert.deepEqual([...bench.groups], [], 'nothing is left to be ended');
       // A group is gone when no process of it is left, be it a child's child.
-      for (const group of groups) while (alive(-group)) await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const group of groups) assert.ok(await gone(-group, 30_000));
       if (name === 'terminal') {
         const left = Number(await readFile(path.join(bench.cwd, 'left'), 'utf8'));
-        while (alive(left)) await new Promise((resolve) => setTimeout(resolve, 5));
+        assert.ok(await gone(left, 30_000));
       }
       if (name === 'module') assert.ok(groups.length > known.size, 'the module’s process was known');
     });

@@ -9,7 +9,8 @@ import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import type { McpEntry } from '../../src/tools/mcp/connection.ts';
 import { openTools } from '../../src/tools/hosts.ts';
-import { ClassedError } from '../../src/trace/classedError.ts';
+import { alive, gone } from '../support/cli.ts';
+import { isClass } from '../support/stand.ts';
 import { callContext, callTool, FIXTURES, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
 
@@ -22,24 +23,6 @@ const LONG = 'trigger-long-running-operation';
 let bench: ToolBench;
 before(async () => { bench = await toolBench(); });
 after(() => bench.close());
-
-const isClass = (errorClass: string, pattern: RegExp) => (error: unknown): boolean => {
-  assert.ok(error instanceof ClassedError, String(error));
-  assert.equal(error.class, errorClass);
-  assert.match(error.message, pattern);
-  return true;
-};
-const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-async function gone(pid: number): Promise<void> {
-  while (alive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
-}
 
 describe('a server on stdio', () => {
   it('tells its tools, answers in text, structure and images, reports progress, takes a cancellation', async () => {
@@ -88,7 +71,7 @@ describe('a server on stdio', () => {
     const child = Number(/child (\d+)/.exec(bench.late.join(''))?.[1]);
     assert.ok(alive(child));
     await tools.close();
-    await gone(child);
+    assert.ok(await gone(child, 30_000));
     assert.equal(bench.groups.size, 0);
   });
 

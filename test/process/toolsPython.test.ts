@@ -9,6 +9,7 @@ import { fill } from '../../src/host/templates/template.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { PYTHONS } from '../../src/tools/processes/processTree.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
+import { until } from '../e2e/support/poll.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 
 const runs = (command: string, ...args: string[]): boolean => spawnSync(command, args, { stdio: 'ignore', timeout: 20_000 }).status === 0;
@@ -27,9 +28,10 @@ async function tryServer(command: string, args: string[]): Promise<void> {
     assert.deepEqual((await callTool(tools, 'count_words', { text: 'ein schönes 日本' })).response, { words: 3 });
     const context = callContext();
     await assert.rejects(callTool(tools, 'fails', { n: 7 }, context), (error) => error instanceof ClassedError && error.class === 'tool_error' && error.message === 'ValueError: no 7');
+    // What it writes comes over another pipe than what it answers.
+    await until(() => /about to f.+il[^]*ValueError: no 7/.test([...bench.late, ...context.logs].join('')), 30_000, 'what it printed');
     await tools.close();
     assert.equal(bench.groups.size, 0, 'the server ended with its rollout');
-    assert.match([...bench.late, ...context.logs].join(''), /about to f.+il[^]*ValueError: no 7/);
   } finally {
     await bench.close();
   }

@@ -6,6 +6,7 @@ import type { SubmittedWorld } from '../../src/config/submission.ts';
 import type { World, WorldSession } from '../../src/rollout/ports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { moduleWorld, runExport } from '../../src/worlds/module.ts';
+import { isClass } from '../support/stand.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
 
@@ -23,12 +24,6 @@ before(async () => {
 after(() => bench.close());
 
 const open = (seed = 5, from?: Uint8Array): Promise<WorldSession> => world.open({ task, seed, ...(from === undefined ? {} : { from }) }, never);
-const isClass = (errorClass: string, pattern: RegExp) => (error: unknown): boolean => {
-  assert.ok(error instanceof ClassedError, String(error));
-  assert.equal(error.class, errorClass);
-  assert.match(error.message, pattern);
-  return true;
-};
 
 describe('a world of a module', () => {
   it('has tools that act on its state, and tells what changed', async () => {

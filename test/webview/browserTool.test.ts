@@ -1,7 +1,9 @@
 // The built-in browser in a real Chromium, on pages served on loopback.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { findProgram } from '../../src/build/system/programs.ts';
@@ -16,6 +18,8 @@ const FORM = `<title>Form</title><h1>Order</h1>
     <label>Name <input id=who></label> <select id=size aria-label=Size><option value=s>small<option value=l>large</select> <button>Send</button>
   </form><p id=out></p><a href="/next">Next page</a><a href="/new" target=_blank>New tab</a><a href="/file" download>File</a>
   <button ondblclick="out.textContent = confirm('Sure?') ? 'twice, sure' : 'no'">Twice</button>
+  <input type=file aria-label=Papers multiple onchange="out.textContent = [...this.files].map(({ name, size }) => name + ' ' + size)"><button onclick="one.click()">Choose</button>
+  <input type=file id=one hidden onchange="out.textContent = 'one: ' + this.files[0].name"><button onmouseover="out.textContent = 'over it'">Menu</button>
   <input aria-label=Keys onkeydown="out.textContent += event.key">
   <div style="height: 3000px"></div><button onclick="out.textContent = 'far below'">Below</button>
   <iframe srcdoc="<button onclick=&quot;this.textContent = 'pressed'&quot;>Inside</button>"></iframe>
@@ -112,6 +116,49 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       const file = path.join(bench.cwd, 'data.csv');
       while (!existsSync(file)) await new Promise(setImmediate);
       assert.equal(await readFile(file, 'utf8'), 'a,b\n');
+    });
+  });
+
+  it('gives files to pages, puts the mouse over things, and runs functions', async () => {
+    await writeFile(path.join(bench.cwd, 'a.txt'), 'abc');
+    await writeFile(path.join(bench.cwd, 'b.txt'), 'de');
+    await inBrowser(async (call) => {
+      const page = await call('navigate', { url: site.url });
+      assert.match(await call('file_upload', { paths: ['a.txt', 'b.txt'], ref: ref(page, 'Papers') }), /^Given: a\.txt, b\.txt\n[^]*a\.txt 3,b\.txt 2/);
+      assert.match(await call('click', { ref: ref(page, 'button "Choose"') }), /The page asks for a file; browser_file_upload gives it one\./);
+      await assert.rejects(call('file_upload', { paths: ['a.txt', 'b.txt'] }), isClass('tool_error', /takes one file/));
+      assert.match(await call('file_upload', { paths: ['b.txt'] }), /one: b\.txt/);
+      await assert.rejects(call('file_upload', { paths: ['b.txt'] }), isClass('tool_error', /asks for no file/));
+      await assert.rejects(call('file_upload', { paths: ['a.txt'], ref: ref(page, 'textbox "Name"') }), isClass('tool_error', /is no field for files/));
+      await assert.rejects(call('file_upload', { paths: ['../a.txt'] }), isClass('tool_error', /outside of the working directory/));
+      await assert.rejects(call('file_upload', { paths: ['c.txt'] }), isClass('tool_error', /there is no such file/));
+      assert.match(await call('hover', { ref: ref(page, 'button "Menu"') }), /over it/);
+      assert.equal(await call('evaluate', { function: '() => ({ sum: 1 + 1 })' }), '{\n  "sum": 2\n}');
+      assert.equal(await call('evaluate', { function: 'async (button) => button.textContent', ref: ref(page, 'button "Send"') }), '"Send"');
+      await assert.rejects(call('evaluate', { function: '() => nothing' }), isClass('tool_error', /nothing is not defined/));
+    });
+  });
+
+  it('goes out through a proxy where one is set', async () => {
+    const through: string[] = [];
+    const proxy = createServer(({ url = '', headers }, response) => {
+      through.push(`${url} ${headers['proxy-authorization'] ?? ''}`);
+      response.setHeader('content-type', 'text/html').end('<title>By proxy</title><h1>Far away</h1>');
+    }).on('connect', ({ url = '' }, socket) => {
+      through.push(`CONNECT ${url}`);
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    await inBrowser(async (call) => {
+      assert.match(await call('navigate', { url: 'http://far.example/page' }), /^Page: By proxy \(http:\/\/far\.example\/page\)\n[^]*Far away/);
+      await assert.rejects(call('navigate', { url: 'https://far.example/' }), isClass('tool_error', /ERR_TUNNEL_CONNECTION_FAILED/));
+    }, { proxy: `http://ada:secret@127.0.0.1:${port}` });
+    assert.ok(through.includes(`http://far.example/page Basic ${Buffer.from('ada:secret').toString('base64')}`), through.join('\n'));
+    assert.ok(through.includes('CONNECT far.example:443'));
+    await new Promise((resolve) => {
+      proxy.close(resolve);
+      proxy.closeAllConnections();
     });
   });
 

@@ -7,10 +7,10 @@ const KEPT_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 2 * 1024 * 1024;
 
 export class Blobs {
-  readonly #api: Api;
+  readonly #api: Pick<Api, 'getBlob' | 'blobPieces'>;
   readonly #kept = new Map<string, { readonly bytes: Promise<Uint8Array>; size: number }>();
 
-  constructor(api: Api) {
+  constructor(api: Pick<Api, 'getBlob' | 'blobPieces'>) {
     this.#api = api;
   }
 

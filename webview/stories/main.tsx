@@ -12,6 +12,7 @@ import './components/pieceStories.tsx';
 import './components/textStories.tsx';
 import './trajectory/farStory.tsx';
 import './trajectory/trajectoryStories.tsx';
+import './try/tryStories.tsx';
 import './stories.css';
 
 z.config({ jitless: true });

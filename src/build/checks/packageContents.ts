@@ -5,10 +5,10 @@ import { npm } from '../system/npm.ts';
 /** Everything that may be in the package; a file that matches none of these leaked into it. */
 const ALLOWED: readonly RegExp[] = [
   /^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/,
-  /^dist\/(extension|cli|server|worker|reaper|toolThread|language)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/, /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
+  /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/, /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
   /^media\/(sample|gaia)\//, /^media\/schemas\/[a-z]+\.schema\.json$/, /^media\/[\w-]+\.(png|svg)$/, /^src\/tools\/sdk\.ts$/,
 ];
-const REQUIRED = ['dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'dist/language.mjs', 'media/sample/gitignore', 'README.md', 'LICENSE'];
+const REQUIRED = ['dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'dist/readerThread.mjs', 'dist/language.mjs', 'media/sample/gitignore', 'README.md', 'LICENSE'];
 /** Unpacked, without dependencies that stay outside the bundles. */
 const LARGEST_BYTES = 12 * 1024 * 1024;
 

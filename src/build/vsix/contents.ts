@@ -4,7 +4,7 @@ import { zipEntries } from './zip.ts';
 /** Everything that may be in the extension; a file that matches none of these leaked into it. */
 export const VSIX_ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
-  /^dist\/(extension|cli|server|worker|reaper|toolThread|language)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/,
+  /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
   // Pictures of the README are for its readers on the web: an installed README shows none.
   /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
@@ -15,8 +15,8 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
 /** What it must hold to work. */
 export const VSIX_REQUIRED: readonly string[] = [
   'package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'src/tools/sdk.ts', 'media/sample/gitignore',
-  'dist/extension.mjs', 'dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'dist/language.mjs',
-  'dist/webview/start.js', 'dist/webview/page.js', 'dist/webview/page.css', 'dist/webview/codicon.ttf',
+  'dist/extension.mjs', 'dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'dist/readerThread.mjs', 'dist/language.mjs',
+  'dist/webview/start.js', 'dist/webview/page.js', 'dist/webview/page.css', 'dist/webview/try.js', 'dist/webview/try.css', 'dist/webview/codicon.ttf',
   'dist/node_modules/zod/index.js', 'dist/node_modules/zod/inOne.json', 'dist/node_modules/zod/package.json', 'dist/node_modules/esbuild/esbuild.wasm.br', 'dist/node_modules/esbuild/lib/main.js',
 ];
 /** What one downloads. */

@@ -3,12 +3,14 @@
  * (`mcp_config`) and swarms. What has no place here is told, never dropped in silence. Pure.
  */
 import { stringify } from 'yaml';
-import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import { isJsonObject, jsonOf, type Json, type JsonObject } from '../../common/json.ts';
+import { StudioError } from '../../common/errors.ts';
 import { clientServers, type FoundServer } from '../tools/mcp/clientFile.ts';
 import { newEntry } from '../tools/mcp/newEntry.ts';
 import { settingsOf } from './model.ts';
-import { readSource, textOf, type SourceAgent } from './source.ts';
+import { readSource, type SourceAgent } from './source.ts';
 import { teamsOf, type SwarmTeam } from './swarm.ts';
+import { textOf, type Tell } from './texts.ts';
 
 export interface AworldImport {
   /** Relative paths with `/`: `agents/NAME.agent.yaml`, `prompts/NAME.md`. */
@@ -26,11 +28,12 @@ export function importAworld(file: string, text: string, folder: string, read: (
   const slug = (name: string): string => names.get(name) ?? name;
   const files: { path: string; text: string }[] = [];
   const notes: string[] = [];
+  const tell: Tell = (at, said) => void notes.push(`${source.place(at)}: ${said}`);
+  for (const at of source.left) tell(at, `\`${at.join('.')}\` has no place here${at[0] === 'task' ? ': tasks are lines of a dataset' : ''}.`);
   const base = slugOf(file.replace(/^.*[/\\]/, '').replace(/\.\w+$/, ''));
   const given = source.swarm === undefined ? undefined : textOf(source.swarm['name']);
   const outermost = [given === undefined ? undefined : slugOf(given), base, `${base}-team`].find((name) => name !== undefined && ![...names.values()].includes(name)) ?? `${base}-team`;
-  const swarm = source.swarm === undefined ? undefined : teamsOf(file, outermost, source.swarm, source.agents.map(({ name }) => name));
-  notes.push(...(swarm?.notes ?? []));
+  const teams = source.swarm === undefined ? [] : teamsOf(file, outermost, source.swarm, source.agents.map(({ name }) => name), tell);
   const teamText = (team: SwarmTeam): JsonObject => ({
     kind: team.kind,
     members: team.members.map(({ name, after, to }) => {
@@ -40,14 +43,14 @@ export function importAworld(file: string, text: string, folder: string, read: (
   });
 
   for (const agent of source.agents) {
-    const { model, steps, notes: told } = settingsOf(agent, source.steps);
-    const tools = toolsOf(agent, source.servers, folder, read, notes);
-    notes.push(...told);
+    const { model, steps } = settingsOf(agent, source.steps, tell);
+    const tools = toolsOf(agent, source.servers, folder, read, tell);
     const description = textOf(agent.fields['desc'] ?? agent.fields['description']);
     const prompt = textOf(agent.fields['system_prompt']);
-    if (prompt === undefined) notes.push(`${agent.name}: it has no prompt; a plain one was written.`);
+    if (prompt === undefined) tell(agent.at, `${agent.name}: it has no prompt; a plain one was written.`);
+    if (kindOf(agent) !== undefined) tell([...agent.at, 'type'], `${agent.name}: agents of the type ${kindOf(agent) ?? ''} are made by a program; what the file says of it was taken.`);
     const own = slug(agent.name);
-    const lead = swarm?.teams.find((team) => team.leader === agent.name);
+    const lead = teams.find((team) => team.leader === agent.name);
     files.push({
       path: `agents/${own}.agent.yaml`,
       text: stringify({
@@ -57,30 +60,70 @@ export function importAworld(file: string, text: string, folder: string, read: (
       }, { lineWidth: 0 }),
     }, { path: `prompts/${own}.md`, text: `${prompt ?? `You are ${agent.name}.${description === undefined ? '' : ` ${description}`}`}\n` });
   }
-  for (const team of swarm?.teams ?? []) {
+  for (const team of teams) {
     if (team.leader === undefined) files.push({ path: `agents/${slug(team.name)}.agent.yaml`, text: stringify({ version: 1, name: slug(team.name), team: teamText(team) }, { lineWidth: 0 }) });
   }
-  const last = swarm?.teams.at(-1);
+  const last = teams.at(-1);
   return { files, main: `agents/${slug(last?.leader ?? last?.name ?? source.agents[0]?.name ?? '')}.agent.yaml`, notes };
 }
 
+/** What an agent of a task file is, where it is none that the file describes. */
+function kindOf({ fields }: SourceAgent): string | undefined {
+  const type = textOf(fields['type']);
+  return type === 'skill' || type === 'predefined' ? type : undefined;
+}
+
+/** Kinds of servers that are none of MCP. */
+const FOREIGN: Readonly<Record<string, string>> = { api: 'a plain HTTP interface, of which rollout tool openapi makes tools where it has a description', function_tool: 'functions of a program in Python' };
+
 /** Entries of `tools:`: the servers that `mcp_servers` names, or all. */
-function toolsOf({ name, fields }: SourceAgent, fileServers: Json | undefined, folder: string, read: (path: string) => string, notes: string[]): Json[] {
-  const config = fields['mcp_config'] ?? fileServers;
-  const wanted = Array.isArray(fields['mcp_servers']) ? fields['mcp_servers'].map(String) : undefined;
-  if (config === undefined || config === null) {
-    if (wanted !== undefined && wanted.length > 0) notes.push(`${name}: no \`mcp_config\` says what its servers ${wanted.join(', ')} are; add them with rollout tool add.`);
+function toolsOf({ name, fields, at }: SourceAgent, fileServers: Json | undefined, folder: string, read: (path: string) => string, tell: Tell): Json[] {
+  const own = fields['mcp_config'] ?? undefined;
+  const place = own === undefined ? ['mcp_config'] : [...at, 'mcp_config'];
+  const wanted = namesIn(fields['mcp_servers']);
+  const only = isJsonObject(fields['tool_list']) ? fields['tool_list'] : {};
+  const named = wanted ?? (Object.keys(only).length === 0 ? undefined : Object.keys(only));
+  const config = serversOf(own ?? fileServers, read);
+  if (config === undefined) {
+    if (named !== undefined && named.length > 0) tell([...at, 'mcp_servers'], `${name}: no \`mcp_config\` says what its servers ${named.join(', ')} are; add them with rollout tool add.`);
     return [];
   }
-  const json = typeof config === 'string' ? (/^\s*\{/.test(config) ? config : read(config)) : JSON.stringify(config);
-  const { found, unusable } = clientServers('mcp_config', json, folder);
+  const foreign = new Map(Object.entries(config).flatMap(([server, one]): [string, string][] => {
+    const what = isJsonObject(one) ? FOREIGN[textOf(one['type']) ?? ''] : undefined;
+    return what === undefined ? [] : [[server, `it is ${what}`]];
+  }));
+  const usable = Object.fromEntries(Object.entries(config).filter(([server]) => !foreign.has(server)));
+  const { found, unusable } = clientServers('mcp_config', JSON.stringify({ mcpServers: usable }), folder);
+  const whyNot = new Map([...foreign, ...unusable.map((one): [string, string] => [one.name, one.why])]);
   const entries = new Map<string, FoundServer>(found.map((one) => [one.name, one]));
-  for (const one of wanted?.filter((server) => !entries.has(server)) ?? []) notes.push(`${name}: its server ${one} cannot be used: ${unusable.find((other) => other.name === one)?.why ?? 'mcp_config does not name it'}.`);
-  if (isJsonObject(fields['black_tool_actions'])) notes.push(`${name}: tools that it must not call are told here by \`tools:\` of the entry, which lists those it may.`);
-  return [...entries.values()].filter((one) => wanted === undefined || wanted.includes(one.name)).map(({ name: server, server: mcp, notes: told }) => {
-    notes.push(...told.map((note) => `${name}, ${server}: ${note}`));
-    return newEntry(server, mcp) as unknown as Json; // texts and lists of texts
+  for (const server of named ?? Object.keys(config)) if (!entries.has(server)) tell(place, `${name}: its server ${server} cannot be used: ${whyNot.get(server) ?? 'mcp_config does not name it'}.`);
+  if (isJsonObject(fields['black_tool_actions']) && Object.keys(fields['black_tool_actions']).length > 0) tell([...at, 'black_tool_actions'], `${name}: tools that it must not call are told here by \`tools:\` of the entry, which lists those it may.`);
+  return [...entries.values()].filter((one) => named === undefined || named.includes(one.name)).map(({ name: server, server: mcp, notes: told }) => {
+    for (const note of told) tell(place, `${name}, ${server}: ${note}`);
+    const one = config[server];
+    const timeouts = isJsonObject(one) ? Object.keys(one).filter((key) => /timeout/.test(key)) : [];
+    if (timeouts.length > 0) tell(place, `${name}, ${server}: ${timeouts.map((key) => `\`${key}\``).join(', ')}: how long a call may take is \`limits.tool_seconds\` of the agent here.`);
+    const list = namesIn(only[server]);
+    return newEntry(server, mcp, list === undefined || list.length === 0 ? undefined : list) as unknown as Json; // texts and lists of texts
   });
+}
+
+/** Names in a list, or in one text with commas; undefined: none are told. */
+function namesIn(value: Json | undefined): string[] | undefined {
+  if (Array.isArray(value)) return value.map(String);
+  const text = textOf(value);
+  if (text === undefined) return undefined;
+  const list = /^\s*\[/.test(text) ? jsonOf(text) : undefined;
+  return Array.isArray(list) ? list.map(String) : text.split(',').map((one) => one.trim()).filter((one) => one !== '');
+}
+
+/** Servers by their names: in a mapping, with `mcpServers` above it or without, as JSON in a text, or in a file. */
+function serversOf(config: Json | undefined, read: (path: string) => string): JsonObject | undefined {
+  if (config === undefined || config === null) return undefined;
+  const value = typeof config !== 'string' ? config : jsonOf(/^\s*\{/.test(config) ? config : read(config));
+  if (!isJsonObject(value)) throw new StudioError('config', `\`mcp_config\`${typeof config === 'string' && !/^\s*\{/.test(config) ? ` (${config})` : ''} is no mapping of servers.`, { mend: 'It should be JSON with `mcpServers`.' });
+  const inner = value['mcpServers'] ?? value['servers'];
+  return isJsonObject(inner) ? inner : value;
 }
 
 /** Names as our files have them, each once. */

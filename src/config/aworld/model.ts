@@ -1,9 +1,11 @@
 /** The model of an AWorld agent as `model:` of ours, and its limits. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
-import { textOf, type SourceAgent } from './source.ts';
+import type { Path } from '../source/parse.ts';
+import type { SourceAgent } from './source.ts';
+import { textOf, type Tell } from './texts.ts';
 
 /** Keys of AWorld's `ModelConfig` and `AgentConfig` that have a place here. */
-const USED = new Set(['llm_config', 'config', 'conf', 'model_config', 'llm_model_name', 'llm_base_url', 'llm_api_key', 'llm_temperature', 'llm_provider', 'params', 'max_steps']);
+const USED = new Set(['llm_config', 'config', 'conf', 'model_config', 'llm_model_name', 'llm_base_url', 'llm_api_key', 'llm_temperature', 'llm_provider', 'params', 'max_steps', 'tool_list', 'black_tool_actions']);
 /** Parts of AWorld that only say again what is the rule here, or are about its own Python. */
 const MEANINGLESS = new Set(['id', 'name', 'type', 'desc', 'description', 'system_prompt', 'mcp_servers', 'mcp_config', 'node_type', 'next', 'agents', 'swarm_type', 'llm_client_type', 'llm_sync_enabled', 'llm_async_enabled', 'llm_stream_call', 'ext_config', 'ext', 'model_type', 'max_retries']);
 const OPENAI_LIKE = /^(openai|azure_openai|vllm|local)$/i;
@@ -13,23 +15,25 @@ const SAMPLING = { top_p: 'top_p', max_tokens: 'max_tokens', stop: 'stop' } as c
 export interface AgentSettings {
   readonly model: JsonObject;
   readonly steps: number | undefined;
-  readonly notes: readonly string[];
 }
 
 /** Model fields stand in `config` or `conf`, in `llm_config` there or beside it, or flat: all are read. */
-export function settingsOf({ name, fields }: SourceAgent, fileSteps: Json | undefined): AgentSettings {
-  const own = ['config', 'conf'].map((key) => fields[key]).filter(isJsonObject);
-  const places = [...own, ...[fields, ...own].flatMap((place) => ['llm_config', 'model_config'].map((key) => place[key]).filter(isJsonObject)), fields];
-  const get = (key: string): Json | undefined => places.find((place) => place[key] !== undefined && place[key] !== null)?.[key];
-  const notes: string[] = [];
+export function settingsOf({ name, fields, at }: SourceAgent, fileSteps: Json | undefined, tell: Tell): AgentSettings {
+  const whole = { at, value: fields };
+  const own = ['config', 'conf'].flatMap((key) => inside(whole, key));
+  const places = [...own, ...[whole, ...own].flatMap((place) => ['llm_config', 'model_config'].flatMap((key) => inside(place, key))), whole];
+  const holder = (key: string): Place | undefined => places.find(({ value }) => value[key] !== undefined && value[key] !== null);
+  const get = (key: string): Json | undefined => holder(key)?.value[key];
+  const told = (key: string, text: string): void => { tell([...(holder(key)?.at ?? at), key], `${name}: ${text}`); };
   const url = textOf(get('llm_base_url'));
   const key = textOf(get('llm_api_key'));
   const provider = textOf(get('llm_provider'));
-  if (key !== undefined && !ENVIRONMENT.test(key)) notes.push(`${name}: the key that stood in the file was left out; set LLM_API_KEY.`);
-  if (provider !== undefined && !OPENAI_LIKE.test(provider)) notes.push(`${name}: its provider is ${provider}; \`model.endpoint\` must be an OpenAI-compatible address of it.`);
+  if (key !== undefined && !ENVIRONMENT.test(key)) told('llm_api_key', 'the key that stood in the file was left out; set LLM_API_KEY.');
+  if (provider !== undefined && !OPENAI_LIKE.test(provider)) told('llm_provider', `its provider is ${provider}; \`model.endpoint\` must be an OpenAI-compatible address of it.`);
   const sampling = samplingOf(get('llm_temperature'), get('params'));
-  const left = [...new Set(places.flatMap((place) => Object.keys(place)))].filter((one) => !USED.has(one) && !MEANINGLESS.has(one));
-  if (left.length > 0) notes.push(`${name}: left out, for nothing here corresponds: ${left.join(', ')}.`);
+  for (const place of places) {
+    for (const key of Object.keys(place.value)) if (!USED.has(key) && !MEANINGLESS.has(key)) tell([...place.at, key], `${name}: \`${key}\` was left out: nothing here corresponds.`);
+  }
   const steps = get('max_steps') ?? fileSteps;
   return {
     model: {
@@ -37,8 +41,18 @@ export function settingsOf({ name, fields }: SourceAgent, fileSteps: Json | unde
       ...(key === undefined && url !== undefined ? {} : { api_key: key !== undefined && ENVIRONMENT.test(key) ? key : '${env:LLM_API_KEY}' }),
       ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
     },
-    steps: typeof steps === 'number' && Number.isInteger(steps) && steps > 0 ? steps : undefined, notes,
+    steps: typeof steps === 'number' && Number.isInteger(steps) && steps > 0 ? steps : undefined,
   };
+}
+
+interface Place {
+  readonly at: Path;
+  readonly value: JsonObject;
+}
+
+function inside({ at, value }: Place, key: string): Place[] {
+  const found = value[key];
+  return isJsonObject(found) ? [{ at: [...at, key], value: found }] : [];
 }
 
 function samplingOf(temperature: Json | undefined, params: Json | undefined): JsonObject {

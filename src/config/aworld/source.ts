@@ -2,13 +2,17 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { StudioError } from '../../common/errors.ts';
-import { parseFile } from '../source/parse.ts';
+import { parseFile, type Path } from '../source/parse.ts';
 import { hasErrors, problemsError } from '../source/problem.ts';
+import { swarmAgents } from './swarm.ts';
+import { plainText, textOf } from './texts.ts';
 
 /** An agent with all that was said of it. */
 export interface SourceAgent {
   readonly name: string;
   readonly fields: JsonObject;
+  /** Where it stands in its file. */
+  readonly at: Path;
 }
 
 export interface Source {
@@ -17,9 +21,15 @@ export interface Source {
   /** `mcp_config` of the whole file. */
   readonly servers: Json | undefined;
   readonly steps: Json | undefined;
+  /** `file:line:column`. */
+  place(at: Path): string;
+  /** What the file says beside its agents, that has no place here. */
+  readonly left: readonly Path[];
 }
 
 const FRONT_MATTER = /^---\r?\n([^]*?)\r?\n---\r?\n?/;
+/** Keys of a whole file that are read. */
+const READ = new Set(['vars', 'agents', 'swarm', 'mcp_config', 'task_config']);
 const file = z.looseObject({
   vars: z.record(z.string(), z.unknown()).optional(),
   agents: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
@@ -37,37 +47,52 @@ export function readSource(name: string, text: string): Source {
 function readMarkdown(name: string, text: string): Source {
   const front = FRONT_MATTER.exec(text);
   if (front === null) throw new StudioError('config', `${name} has no front matter, so that nothing says which agent it is.`, { mend: 'It should begin with `---`, `name: …` and `---`; what follows is the prompt.' });
-  const fields = withVariables(name, yaml(name, front[1] ?? '', 1));
+  const { value, place } = yaml(name, front[1] ?? '', 1);
+  const fields = withVariables(name, value);
   const base = name.replace(/^.*[/\\]/, '').replace(/\.\w+$/, '');
-  return { agents: [{ name: textOf(fields['name']) ?? base, fields: { ...fields, system_prompt: text.slice(front[0].length).trim() } }], swarm: undefined, servers: undefined, steps: undefined };
+  return { agents: [{ name: textOf(fields['name']) ?? base, fields: { ...fields, system_prompt: text.slice(front[0].length).trim() }, at: [] }], swarm: undefined, servers: undefined, steps: undefined, place, left: [] };
 }
 
 function readYaml(name: string, text: string): Source {
-  const value = withVariables(name, yaml(name, text, 0));
+  const { value: written, place } = yaml(name, text, 0);
+  const value = withVariables(name, written);
   const read = file.safeParse(value);
-  if (!read.success || read.data.agents === undefined) {
+  const swarmAlone = isJsonObject(value['swarm']) && value['agents'] === undefined ? value['swarm'] : undefined;
+  if (!read.success || (read.data.agents === undefined && swarmAlone === undefined)) {
     const servers = isJsonObject(value['mcpServers']);
     throw new StudioError('config', servers ? `${name} names MCP servers and no agents.` : `${name} names no agents.`, {
       mend: servers ? `Put them into an agent file of yours: rollout tool add AGENT --from ${name}` : 'It should have `agents:`, as AWorld\'s agents, task and swarm files have, or be a Markdown agent.',
     });
   }
-  const { agents, swarm, mcp_config: servers, task_config: config } = read.data as { agents: Json; swarm?: Json; mcp_config?: Json; task_config?: Json };
+  const { agents, swarm, mcp_config: servers, task_config: config } = read.data as { agents?: Json; swarm?: Json; mcp_config?: Json; task_config?: Json };
   return {
-    agents: Array.isArray(agents) ? agents.map((one, index) => listed(one, index)) : Object.entries(isJsonObject(agents) ? agents : {}).map(([key, one]) => ({ name: key, fields: isJsonObject(one) ? one : {} })),
-    swarm: isJsonObject(swarm) ? swarm : undefined, servers, steps: isJsonObject(config) ? config['max_steps'] : undefined,
+    // A swarm file alone: its agents are made by a program.
+    agents: swarmAlone !== undefined ? swarmAgents(swarmAlone).map((one) => ({ name: one, fields: {}, at: ['swarm'] }))
+      : Array.isArray(agents) ? agents.map((one, index) => listed(one, index)) : Object.entries(isJsonObject(agents) ? agents : {}).map(([key, one]) => ({ name: key, fields: isJsonObject(one) ? one : {}, at: ['agents', key] })),
+    swarm: isJsonObject(swarm) ? swarm : undefined, servers, steps: isJsonObject(config) ? config['max_steps'] : undefined, place,
+    left: [
+      ...Object.keys(value).filter((key) => !READ.has(key)).map((key) => [key]),
+      ...(isJsonObject(config) ? Object.keys(config).filter((key) => key !== 'max_steps').map((key) => ['task_config', key]) : []),
+    ],
   };
 }
 
 function listed(one: Json, index: number): SourceAgent {
   const fields = isJsonObject(one) ? one : {};
-  return { name: (typeof one === 'string' ? one : undefined) ?? textOf(fields['id']) ?? textOf(fields['name']) ?? `agent-${index + 1}`, fields };
+  return { name: (typeof one === 'string' ? one : undefined) ?? textOf(fields['id']) ?? textOf(fields['name']) ?? `agent-${index + 1}`, fields, at: ['agents', index] };
 }
 
-function yaml(name: string, text: string, skipped: number): JsonObject {
+function yaml(name: string, text: string, skipped: number): { readonly value: JsonObject; readonly place: Source['place'] } {
   const parsed = parseFile(name, '\n'.repeat(skipped) + text);
   if (hasErrors(parsed.problems)) throw problemsError(parsed.problems);
   if (!isJsonObject(parsed.value)) throw new StudioError('config', `${name} is no mapping of keys.`, { mend: 'Give an agents, task or swarm file of AWorld, or a Markdown agent.' });
-  return parsed.value;
+  return {
+    value: parsed.value,
+    place: (at) => {
+      const { line, column } = parsed.keyRange(at) ?? parsed.valueRange(at);
+      return `${name}:${line}:${column}`;
+    },
+  };
 }
 
 /** A text that is a variable as a whole takes the variable's own type. */
@@ -91,14 +116,4 @@ function withVariables(name: string, value: JsonObject): JsonObject {
 
 function environment(value: Json): Json {
   return typeof value === 'string' ? value.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, '${env:$1}') : value;
-}
-
-/** As it stands in a text. */
-export function plainText(value: Json | undefined): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
-}
-
-/** A text that says something. */
-export function textOf(value: Json | undefined): string | undefined {
-  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }

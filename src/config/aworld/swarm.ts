@@ -1,7 +1,8 @@
-/** An AWorld swarm as `team:` of ours: workflow, handoff, team (leader), with parallel and nested groups. */
+/** An AWorld swarm as `team:` of ours: workflow, handoff, team (leader), with parallel, serial and nested groups. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { StudioError } from '../../common/errors.ts';
-import { plainText, textOf } from './source.ts';
+import type { Path } from '../source/parse.ts';
+import { plainText, textOf, type Tell } from './texts.ts';
 
 export interface SwarmMember {
   readonly name: string;
@@ -18,87 +19,138 @@ export interface SwarmTeam {
   readonly members: readonly SwarmMember[];
 }
 
-export interface Teams {
-  /** The outermost one is the last. */
-  readonly teams: readonly SwarmTeam[];
-  readonly notes: readonly string[];
+const KINDS: Readonly<Record<string, SwarmTeam['kind']>> = { workflow: 'workflow', handoff: 'handoff', team: 'leader', hybrid: 'leader' };
+const NODES = ['agent', 'parallel', 'serial', 'swarm'] as const;
+/** Keys of a swarm, or of a node of one, that are read. */
+const USED = new Set(['name', 'type', 'swarm_type', 'node_type', 'id', 'order', 'members', 'agents', 'edges', 'root', 'root_agent', 'next']);
+
+/** A part of a swarm with where it stands. */
+interface Place {
+  readonly at: Path;
+  readonly value: Json;
 }
 
-const KINDS: Readonly<Record<string, SwarmTeam['kind']>> = { workflow: 'workflow', handoff: 'handoff', team: 'leader', hybrid: 'leader' };
+/** The ids of the agents that a swarm names: those of its nodes that are no groups. */
+export function swarmAgents(swarm: JsonObject): string[] {
+  const groups = new Set<string>();
+  const names = new Set<string>();
+  const visit = (node: Json): void => {
+    if (typeof node === 'string') names.add(node);
+    else if (Array.isArray(node)) node.forEach(visit);
+    else if (isJsonObject(node)) {
+      const id = textOf(node['id']);
+      if (id !== undefined) (kindOf(node) === 'agent' ? names : groups).add(id);
+      for (const key of ['order', 'members', 'agents']) list(node[key]).forEach(visit);
+    }
+  };
+  visit(swarm);
+  for (const key of ['root', 'root_agent']) list(swarm[key]).forEach(visit);
+  return [...names].filter((name) => !groups.has(name));
+}
 
-/** `name`: of the outermost team. Throws StudioError `config` for a type that is none, and for names of agents that are not there. */
-export function teamsOf(file: string, name: string, swarm: JsonObject, agents: readonly string[]): Teams {
-  const notes: string[] = [];
+/** Teams of a swarm, the outermost one last. `name`: of that one. Throws StudioError `config` for a type that is none, and for names of agents that are not there. */
+export function teamsOf(file: string, name: string, swarm: JsonObject, agents: readonly string[], tell: Tell): readonly SwarmTeam[] {
   const teams: SwarmTeam[] = [];
   const known = new Set(agents);
-  const need = (one: string): string => {
-    if (!known.has(one)) throw new StudioError('config', `${file}: the swarm names \`${one}\`, which is none of its agents.`, { mend: `Its agents are ${agents.join(', ')}.` });
+  /** What stands for the id of a group: its leader, or the file of its own. */
+  const stands = new Map<string, string>();
+  /** Nodes by their ids, until they have their place: groups name one another. */
+  const nodes = new Map<string, Place>();
+  const need = (id: string): string => {
+    const one = stands.get(id) ?? id;
+    if (!known.has(one)) throw new StudioError('config', `${file}: the swarm names \`${id}\`, which is none of its agents.`, { mend: `Its agents are ${agents.join(', ')}.` });
     return one;
   };
 
-  const team = (called: string, group: JsonObject): SwarmTeam => {
+  const team = (called: string, group: JsonObject, at: Path): SwarmTeam => {
     const type = textOf(group['type'] ?? group['swarm_type']) ?? 'workflow';
     const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
     if (kind === undefined) throw new StudioError('config', `${file}: a swarm has the type \`${type}\`.`, { mend: `It should be one of ${Object.keys(KINDS).join(', ')}.` });
-    if (type === 'hybrid') notes.push(`${called}: in a hybrid swarm members also speak to one another; here they speak to their leader.`);
-    const { stages, edges } = orderOf(called, group);
+    if (type === 'hybrid') tell(at, `${called}: in a hybrid swarm members also speak to one another; here they speak to their leader.`);
+    for (const key of Object.keys(group).filter((one) => !USED.has(one))) tell([...at, key], `${called}: \`${key}\` of a swarm has no place here.`);
+    const { stages, edges } = orderOf(called, group, at);
     if (kind === 'leader') {
       const all = [...new Set(stages.flat())];
-      const leader = textOf(group['root_agent'] ?? group['root']) ?? all[0];
+      const root = textOf(group['root_agent'] ?? group['root']);
+      const leader = root === undefined ? all[0] : need(root);
       if (leader === undefined) throw new StudioError('config', `${file}: the team \`${called}\` has no members.`, { mend: 'Name `root` and `members`.' });
-      return { name: called, kind, leader: need(leader), members: all.filter((one) => one !== leader).map((one) => ({ name: one })) };
+      const between = edges.filter(([from]) => from !== leader);
+      if (between.length > 0) tell([...at, 'edges'], `${called}: ${between.map(([from, to]) => `${from} → ${to}`).join(', ')}: in a team members do not speak to one another here, only to their leader.`);
+      return { name: called, kind, leader, members: all.filter((one) => one !== leader).map((one) => ({ name: one })) };
     }
     const all = [...new Set([...stages.flat(), ...edges.flat()])];
     const members = all.map((one): SwarmMember => {
       if (kind === 'handoff') return edges.length === 0 ? { name: one } : { name: one, to: edges.filter(([from]) => from === one).map(([, to]) => to) };
       if (edges.length > 0) return { name: one, after: edges.filter(([, to]) => to === one).map(([from]) => from) };
-      const at = stages.findIndex((stage) => stage.includes(one));
+      const stage = stages.findIndex((names) => names.includes(one));
       // A member alone in its place comes after the one before it by itself.
-      const before = stages[at - 1] ?? [];
-      return stages[at]?.length === 1 && before.length <= 1 ? { name: one } : { name: one, after: before };
+      const before = stages[stage - 1] ?? [];
+      return stages[stage]?.length === 1 && before.length <= 1 ? { name: one } : { name: one, after: before };
     });
     return { name: called, kind, members };
   };
 
   /** Stages one after another, and edges where they are told. */
-  const orderOf = (called: string, group: JsonObject): { readonly stages: readonly (readonly string[])[]; readonly edges: readonly (readonly [string, string])[] } => {
-    const nodes = list(group['order'] ?? group['members'] ?? group['agents']);
+  const orderOf = (called: string, group: JsonObject, at: Path): { readonly stages: readonly (readonly string[])[]; readonly edges: readonly (readonly [string, string])[] } => {
+    const key = (['order', 'members', 'agents'] as const).find((one) => group[one] !== undefined && group[one] !== null) ?? 'agents';
+    const own = list(group[key]).map((value, index): Place => ({ at: [...at, key, index], value }));
+    for (const place of own) if (isJsonObject(place.value)) nodes.set(textOf(place.value['id']) ?? '', place);
+    // What a group beside them names is in that group.
+    const inside = new Set(own.flatMap(({ value }) => (isJsonObject(value) ? list(value['agents']).filter((one) => typeof one === 'string') : [])));
+    const here = own.filter(({ value }) => !isJsonObject(value) || !inside.has(textOf(value['id']) ?? ''));
+    const placed = here.map((place, index) => stageOf(called, place, index));
     const root = textOf(group['root_agent'] ?? group['root']);
-    const stages = [...(root === undefined ? [] : [[need(root)]]), ...nodes.map((node, index) => stageOf(called, node, index))];
-    const edges = [...list(group['edges']).map(edgeOf), ...nodes.flatMap((node): [string, string][] => {
-      const from = isJsonObject(node) ? textOf(node['id']) : undefined;
-      return from === undefined ? [] : list(isJsonObject(node) ? node['next'] : undefined).map((to) => [from, plainText(to)]);
+    const stages = [...(root === undefined ? [] : [[need(root)]]), ...placed];
+    const edges = [...list(group['edges']).map(edgeOf), ...here.flatMap(({ value }): [string, string][] => {
+      const from = isJsonObject(value) ? textOf(value['id']) : undefined;
+      return from === undefined ? [] : list(isJsonObject(value) ? value['next'] : undefined).map((to) => [from, plainText(to)]);
     })];
-    for (const end of edges.flat()) need(end);
-    return { stages, edges };
+    return { stages, edges: edges.map(([from, to]): [string, string] => [need(from), need(to)]) };
   };
 
-  const stageOf = (called: string, node: Json, index: number): string[] => {
-    if (typeof node === 'string') return [need(node)];
-    if (Array.isArray(node)) return node.map((one, at) => stageOf(called, one, index * 10 + at)).flat();
-    if (!isJsonObject(node)) throw new StudioError('config', `${file}: the swarm \`${called}\` has a member that is neither a name nor a group.`, { mend: 'Write names of agents.' });
-    const id = textOf(node['id']) ?? `${called}-${index + 1}`;
-    switch (node['node_type'] ?? 'agent') {
-      case 'parallel':
-        return list(node['agents']).flatMap((one, at) => stageOf(called, one, at));
-      case 'serial':
-        return nested(id, { type: 'workflow', order: node['agents'] ?? [] });
-      case 'swarm':
-        return nested(id, { ...node, type: node['swarm_type'] ?? 'workflow' });
-      default:
+  const stageOf = (called: string, { at, value }: Place, index: number): string[] => {
+    if (typeof value === 'string') return [placed(value, called, index)];
+    if (Array.isArray(value)) return value.map((one, step) => stageOf(called, { at: [...at, step], value: one }, index * 10 + step)).flat();
+    if (!isJsonObject(value)) throw new StudioError('config', `${file}: the swarm \`${called}\` has a member that is neither a name nor a group.`, { mend: 'Write names of agents.' });
+    const id = textOf(value['id']) ?? `${called}-${index + 1}`;
+    switch (kindOf(value)) {
+      case 'agent':
         return [need(id)];
+      case 'parallel':
+        return [nested(id, at, { type: 'workflow', order: [[...list(value['agents'])]] })];
+      case 'serial':
+        return [nested(id, at, { type: 'workflow', order: value['agents'] ?? [] })];
+      case 'swarm':
+        return [nested(id, at, { ...value, type: value['swarm_type'] ?? 'workflow' })];
+      case undefined:
+        throw new StudioError('config', `${file}: \`${id}\` has the node_type \`${plainText(value['node_type'])}\`.`, { mend: `It should be one of ${NODES.join(', ')}.` });
     }
   };
 
-  const nested = (id: string, group: JsonObject): string[] => {
-    const made = team(id, group);
-    teams.push(made);
-    known.add(id);
-    return [made.leader ?? id];
+  /** A name: of an agent, or of a group that stands elsewhere. */
+  const placed = (id: string, called: string, index: number): string => {
+    const place = nodes.get(id);
+    return known.has(id) || stands.has(id) || place === undefined ? need(id) : (stageOf(called, place, index)[0] ?? id);
   };
 
-  teams.push(team(name, swarm));
-  return { teams, notes };
+  const nested = (id: string, at: Path, group: JsonObject): string => {
+    const before = stands.get(id);
+    if (before !== undefined) return before;
+    const made = team(id, group, at);
+    teams.push(made);
+    known.add(id);
+    const name = made.leader ?? id;
+    stands.set(id, name);
+    return name;
+  };
+
+  teams.push(team(name, swarm, ['swarm']));
+  return teams;
+}
+
+function kindOf(node: JsonObject): (typeof NODES)[number] | undefined {
+  const written = node['node_type'] ?? 'agent';
+  return NODES.find((kind) => kind === written);
 }
 
 function edgeOf(edge: Json): [string, string] {

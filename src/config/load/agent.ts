@@ -99,7 +99,8 @@ const RUNNERS = /^(npx|bunx|pnpx|uvx|uv|pipx|node|deno|bun|python3?|docker)(\.ex
 /** The name an MCP server is shown under: told, or taken from its command or URL. */
 export function mcpName(entry: ToolEntry): string {
   if (entry.name !== undefined) return entry.name;
-  const { command, args = [], url } = entry.mcp ?? {};
+  const { command, args = [], url, catalogued } = entry.mcp ?? {};
+  if (catalogued !== undefined) return catalogued;
   if (url !== undefined) return /^https?:\/\/(?:[^@/]*@)?([^/?#]+)/.exec(url)?.[1] ?? 'mcp';
   const program = basename(command ?? '');
   const subject = RUNNERS.test(program) ? (args.find((arg) => !arg.startsWith('-') && arg !== 'run') ?? program) : program;

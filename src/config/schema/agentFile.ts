@@ -50,7 +50,7 @@ export const agentFile = z.strictObject({
     })
     .prefault({})
     .describe('Where a rollout is cut off. It is then scored as it stands and marked truncated.'),
-  team: teamSection.optional().describe('A team of agents. Its limits are those of the file that a batch names; a member\'s own `steps` and `tokens` bound each of its turns. The members of a workflow do all the work; in a handoff the agent of this file begins if it has a `prompt`, else the first member.'),
+  team: teamSection.optional().describe('A team of agents. The `limits` of the file that a batch names bound the whole; those of a member bound each of its turns, and those of a member that is a team all that is done in it. The members of a workflow do all the work; in a handoff the agent of this file begins if it has a `prompt`, else the first member.'),
   program: z
     .strictObject({
       command: listOf(text('python3'), 'a list of texts', '[python3, my_agent.py]').describe('The program and its arguments.'),

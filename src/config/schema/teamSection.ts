@@ -22,7 +22,7 @@ const member = group({
 }, 'a group of keys with `agent`', `{ agent: ${EXAMPLE} }`);
 
 export const teamSection = z.strictObject({
-  kind: choice(['workflow', 'handoff', 'leader']).describe('How the members work together. `workflow`: each is given the answers of those it comes after. `handoff`: one works at a time, and hands the work on by a tool `hand_off_to_NAME`; the last one\'s answer counts. `leader`: the agent of this file leads, and calls the members as its tools.'),
+  kind: choice(['workflow', 'handoff', 'leader']).describe('How the members work together. `workflow`: each is given the answers of those it comes after. `handoff`: one works at a time, and hands the work on by a tool `hand_off_to_NAME`; the last one\'s answer counts. Whoever works in a member that is a team may hand the work to the other members too, of a workflow its ends. `leader`: the agent of this file leads, and calls the members as its tools.'),
   members: z
     .array(z.union([path(EXAMPLE), member], expects(WHAT, EXAMPLE)), expects('a list of at least one agent file', `[${EXAMPLE}]`))
     .min(1, expects('a list of at least one agent file', `[${EXAMPLE}]`))

@@ -1,7 +1,8 @@
 /** An entry of `tools:`. */
 import { z } from 'zod';
 import { BUILTIN_TOOLS } from '../tools/builtinTools.ts';
-import { audioSettings, browserSettings, NEEDS_SETTINGS, searchSettings, SETTINGS, visionSettings } from './builtinSettings.ts';
+import { CATALOGUE, CATALOGUE_NAMES, type CatalogueName } from '../tools/mcp/catalogue.ts';
+import { audioSettings, browserSettings, codeSettings, NEEDS_SETTINGS, searchSettings, SETTINGS, visionSettings } from './builtinSettings.ts';
 import { processLimits } from './processLimits.ts';
 import { choice, expects, fault, flag, group, listOf, path, programs, text } from './values.ts';
 
@@ -29,6 +30,14 @@ const mcpServer = group({
     }
   });
 
+/** An MCP server as written, or as a name of the catalogue stands for it. */
+type McpSection = z.output<typeof mcpServer> & { readonly catalogued?: CatalogueName };
+
+function catalogued(name: CatalogueName): McpSection {
+  const { command, args, env } = CATALOGUE[name];
+  return { command, args: [...args], env: { ...env }, catalogued: name };
+}
+
 const SETTINGS_MEND: Readonly<Record<(typeof NEEDS_SETTINGS)[number], string>> = {
   search: 'Add `search: { provider: brave, api_key: "${env:BRAVE_KEY}" }`; others are google and searxng.',
   vision: 'Add `vision: { endpoint: "http://localhost:8000/v1", model: … }`, a model that sees images.',
@@ -37,13 +46,15 @@ const SETTINGS_MEND: Readonly<Record<(typeof NEEDS_SETTINGS)[number], string>> =
 
 export const toolEntry = group({
   module: path('tools/loans.ts').optional().describe('A TypeScript or JavaScript module: each exported tool is one the model may call.'),
-  mcp: mcpServer.optional().describe('An MCP server: `command` and `args`, or `url`.'),
+  mcp: z.union([choice(CATALOGUE_NAMES).transform(catalogued), mcpServer.transform((server): McpSection => server)]).optional()
+    .describe(`An MCP server: \`command\` and \`args\`, or \`url\`; or one of these by its name: ${CATALOGUE_NAMES.map((name) => `\`${name}\` (${CATALOGUE[name].about})`).join('; ')}.`),
   builtin: listOf(choice(BUILTINS), `a list out of ${BUILTINS.join(', ')}`, '[terminal, code]').min(1, expects(`a list out of ${BUILTINS.join(', ')}`, '[terminal, code]')).optional()
-    .describe(`Sets of tools of the product: ${BUILTINS.map((set) => `${set} (${BUILTIN_TOOLS[set].join(', ')})`).join('; ')}. ${NEEDS_SETTINGS.join(', ')} need a key of their name beside it. \`browser\` needs Chromium or Chrome; \`code\` runs Python where it is installed.`),
+    .describe(`Sets of tools of the product: ${BUILTINS.map((set) => `${set} (${BUILTIN_TOOLS[set].join(', ')})`).join('; ')}. ${NEEDS_SETTINGS.join(', ')} need a key of their name beside it. \`browser\` needs Chromium or Chrome; \`code\` needs Python, unless \`code: { languages: [javascript] }\` stands beside it.`),
   search: searchSettings.optional().describe('With `builtin: [search]`: who searches.'),
   vision: visionSettings.optional().describe('With `builtin: [vision]`: the model that looks at images.'),
   audio: audioSettings.optional().describe('With `builtin: [audio]`: the model that transcribes speech.'),
   browser: browserSettings.optional().describe('With `builtin: [browser]`: where it may go.'),
+  code: codeSettings.optional().describe('With `builtin: [code]`: the languages it runs.'),
   secrets: z.record(z.string(), text('"${env:API_KEY}"')).optional().describe('With `module`: what its tools find in `context.secrets`, by name. Values by `${env:NAME}`; they are taken out of every record.'),
   limits: processLimits.optional().describe('With `builtin: [terminal]`, `[code]`, or the command of an `mcp`: bounds of each process that they start, where the system keeps them.'),
   name: text('search').optional().describe('With `mcp`: the name this server is shown under. Absent: taken from its command or URL.'),

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LineCounter, isMap, isSeq, parseDocument, type Node } from 'yaml';
-import { agentAt, agentsOf, modulesOf, type Submission, type SubmittedAgent, type SubmittedModule } from '../../config/submission.ts';
+import { agentAt, agentsOf, handoffToolName, modulesOf, type Submission, type SubmittedAgent, type SubmittedMember, type SubmittedModule } from '../../config/submission.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
 import { candidatesOf } from '../../client/sourcePaths.ts';
@@ -94,9 +94,12 @@ export class ToolPlaces {
     return tool === undefined ? undefined : { path: path.normalize(tool.path), line: tool.line, column: tool.column };
   }
 
-  /** The entry that brought an agent the tool; else the first line of its file. `agent`: its instance path. */
+  /** The entry that brought an agent the tool, the place in its team of the member behind it; else the first line of its file. `agent`: its instance path. */
   ofEntry(agent: string, name: string | undefined): SourcePlace | undefined {
     if (this.#submission === undefined) return undefined;
+    const member = name === undefined ? undefined : memberBehind(this.#submission, agent, name);
+    const teamFile = member?.position === undefined ? undefined : this.#locate(member.position.file);
+    if (member?.position !== undefined && teamFile !== undefined) return { path: path.normalize(teamFile), line: member.position.line, column: member.position.column };
     const file = this.#agents.get(agentAt(this.#submission, agent) ?? this.#submission.agent);
     if (file === undefined) return undefined;
     const entry = name === undefined ? undefined : file.entries.find(({ names }) => names.includes(name));
@@ -122,6 +125,15 @@ export class ToolPlaces {
     const [tool] = before;
     return tool === undefined ? undefined : { kind: 'tools', names: [tool.name], line: tool.line };
   }
+}
+
+/** The member that an agent calls, or hands the work to, by a tool: of its own team, or of one that it is in. */
+function memberBehind(submission: Submission, agent: string, tool: string): SubmittedMember | undefined {
+  const own = agentAt(submission, agent)?.team;
+  const called = own?.kind === 'leader' ? own.members.find(({ name }) => name === tool) : undefined;
+  const steps = agent.split('/');
+  const teams = steps.map((_, index) => agentAt(submission, steps.slice(0, index).join('/'))?.team).reverse();
+  return called ?? teams.flatMap((team) => (team?.kind === 'handoff' ? team.members : [])).find(({ name }) => handoffToolName(name) === tool);
 }
 
 /** Names by the entries of the agent's file: built-in tools of one list are several entries of a submission. */

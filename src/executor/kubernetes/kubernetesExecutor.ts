@@ -62,7 +62,7 @@ export class KubernetesExecutor implements Executor {
   }
 
   check(submission: Submission): void {
-    requireNeeds(submission, ({ name, of }) => (meets(submission.pods, name) === 'no' ? unmetText(of, name) : undefined));
+    requireNeeds(submission, ({ name, of, instead }) => (meets(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined));
   }
 
   secrets(batch: string): Promise<Record<string, string> | undefined> {

@@ -69,8 +69,8 @@ export class LocalExecutor implements Executor {
 
   /** What the command of an MCP server needs is told when it cannot be started. */
   check(submission: Submission): void {
-    requireNeeds(submission, ({ name, of, told }) => (!told || isHere(name) ? undefined : {
-      message: `${of} needs ${name}, which is not on the PATH of this machine`, mend: `${installHint(name)}, or launch on a target whose pods have it.`,
+    requireNeeds(submission, ({ name, of, told, instead }) => (!told || isHere(name) ? undefined : {
+      message: `${of} needs ${name}, which is not on the PATH of this machine`, mend: `${installHint(name)}, ${instead === undefined ? '' : `${instead}, `}or launch on a target whose pods have it.`,
     }));
   }
 

@@ -1,14 +1,14 @@
 /** Programs that tools say they need, on this machine. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { BUILTIN_NEEDS, programNames } from '../../config/needs.ts';
+import { CHROMIUM, programNames } from '../../config/needs.ts';
 import { chromiumPlaces } from '../../config/tools/chromium.ts';
 
 const ENDINGS = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
 
 /** Whether it is on the PATH. A browser that a tool brings along need not be: it is found by other ways, so it counts as here. Chromium is looked for wherever it may be. */
 export function isHere(name: string, env: Readonly<Record<string, string | undefined>> = process.env): boolean {
-  if (name === BUILTIN_NEEDS.browser) return chromiumPlaces(process.platform, env, namesIn).some((file) => existsSync(file));
+  if (name === CHROMIUM) return chromiumPlaces(process.platform, env, namesIn).some((file) => existsSync(file));
   const names = programNames(name);
   if (names === undefined) return true;
   const folders = (env['PATH'] ?? env['Path'] ?? '').split(path.delimiter).filter((folder) => folder !== '');

@@ -34,7 +34,6 @@ export const COMMANDS = {
   'rollout.tryTool': { title: 'Try Tool…', icon: 'beaker' },
   'rollout.addMcpServer': { title: 'Add MCP Server…', icon: 'plug' },
   'rollout.importOpenApi': { title: 'Import Tools from OpenAPI…', icon: 'cloud-download' },
-  'rollout.runTry': { title: 'Run Tool', icon: 'play' },
   'rollout.import': { title: 'Import…', icon: 'cloud-download' },
   'rollout.createSample': { title: 'Create Sample Workspace' },
   'rollout.createGaia': { title: 'Create GAIA Workspace' },

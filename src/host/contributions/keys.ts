@@ -26,8 +26,6 @@ export const TOOL_FILE = 'resourceFilename =~ /\\.([cm]?[jt]s|(agent|world)\\.ya
 /** Documents of recorded calls, and forms of calls to make. */
 export const CALLS = 'resourceScheme == rollout-calls';
 export const CALL_FORM = 'resourceScheme == rollout-call';
-/** A tool that is tried. */
-export const TRY_FORM = 'resourceScheme == rollout-try && resourceExtname == .json';
 export const DATASET_FILE = 'resourceExtname == .jsonl';
 
 /** A clause that holds when all of them do. */

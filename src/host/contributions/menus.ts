@@ -1,6 +1,6 @@
 /** Where each command is shown, and when: only what makes sense there and then. */
 import { type CommandId } from './commands.ts';
-import { AGENT_FILE, all, any, BATCH_FILE, CALL_FORM, CALLS, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, ON_DISK, TOOL_FILE, TRUSTED, TRY_FORM } from './keys.ts';
+import { AGENT_FILE, all, any, BATCH_FILE, CALL_FORM, CALLS, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, ON_DISK, TOOL_FILE, TRUSTED } from './keys.ts';
 import { VIEW_IDS, VIEW_KEYS } from './views.ts';
 
 interface MenuItem {
@@ -38,7 +38,6 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.tryTool': all(TRUSTED, ON_DISK),
   'rollout.addMcpServer': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.importOpenApi': all(TRUSTED, HAS_FOLDER, ON_DISK),
-  'rollout.runTry': all(TRUSTED, TRY_FORM),
   'rollout.import': TRUSTED,
   'rollout.createSample': TRUSTED,
   'rollout.createGaia': TRUSTED,
@@ -106,7 +105,6 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.compareBatches', when: all(TRUSTED, KEY.activeBatch), group: '1_rollout@3' },
     { command: 'rollout.rerunCall', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@2' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@3' },
-    { command: 'rollout.runTry', when: all(TRUSTED, TRY_FORM), group: 'navigation@1' },
     { command: 'rollout.runCall', when: all(TRUSTED, CALL_FORM), group: 'navigation@1' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, CALL_FORM), group: 'navigation@2' },
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },

@@ -17,6 +17,10 @@ const BATCH_COMMANDS = {
   retry: 'rollout.retryUnsettled', again: 'rollout.launchAgain', failed_again: 'rollout.runFailedAgain',
 } as const satisfies Record<Extract<PageAction, { do: 'batch' }>['verb'], string>;
 
+const CALL_COMMANDS = {
+  rerun: 'rollout.rerunCall', try: 'rollout.toolCalls.try', test: 'rollout.saveTestCase',
+} as const satisfies Record<Extract<PageAction, { do: 'call' }>['what'], string>;
+
 export interface ActionParts {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'cli'>;
   readonly open: Pages['open'];
@@ -59,7 +63,7 @@ export async function doAction({ services: { context, log, ...ours }, open, docu
       return;
     case 'call':
       checkHere(way);
-      await vscode.commands.executeCommand(action.what === 'rerun' ? 'rollout.rerunCall' : 'rollout.saveTestCase', action.place);
+      await vscode.commands.executeCommand(CALL_COMMANDS[action.what], action.place);
       return;
     case 'save':
       await savePage({ cli, server, log, at: way?.where }, action.place);

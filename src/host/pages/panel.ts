@@ -10,6 +10,7 @@ import type { EditorBreakpoints } from './breakpoints.ts';
 import { iconOfPlace, type PageIcon } from './icon.ts';
 import { panelKey } from './placeName.ts';
 import { Relay } from './relay.ts';
+import { pageFolder, webviewOptions } from './webviewFiles.ts';
 
 /** All of them: this host can do everything a page may ask for. */
 const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'debug', 'call', 'breakpoint', 'save'];
@@ -187,10 +188,6 @@ export class PagePanel {
   }
 }
 
-export function webviewOptions(context: vscode.ExtensionContext): vscode.WebviewOptions {
-  return { enableScripts: true, localResourceRoots: [pageFolder(context)] };
-}
-
 function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode.ExtensionContext): string {
   const { webview } = view;
   const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
@@ -203,10 +200,6 @@ function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode
     style: { url: url('page.css') },
     bodyAttributes: { 'data-host': 'vscode', 'data-page': place.page },
   });
-}
-
-function pageFolder(context: vscode.ExtensionContext): vscode.Uri {
-  return vscode.Uri.joinPath(context.extensionUri, 'dist', 'webview');
 }
 
 /** Whether a place says more than which page it is: only then an open page has somewhere to go. */

@@ -7,8 +7,9 @@ import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
 import { whereKey, type Ways, type Where } from '../server/ways.ts';
 import type { Services } from '../services.ts';
 import { EditorBreakpoints } from './breakpoints.ts';
-import { PagePanel, webviewOptions, type PanelOptions } from './panel.ts';
+import { PagePanel, type PanelOptions } from './panel.ts';
 import { panelKey } from './placeName.ts';
+import { webviewOptions } from './webviewFiles.ts';
 
 /** What a page keeps by `setState`. */
 const kept = z.object({ place: pagePlace });

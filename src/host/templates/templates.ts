@@ -1,9 +1,10 @@
 /** New Agent…, New Tool…, New Batch…: asks for a name, writes the files where they belong, opens the first. */
 import * as vscode from 'vscode';
-import { errorText, StudioError } from '../../common/errors.ts';
+import { StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
 import { exists } from '../files/exists.ts';
 import { findFiles } from '../files/findFiles.ts';
+import { writeTypes } from '../files/writeTypes.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { fill, nameProblem, templateSet, type Filled, type TemplateFile, type TemplateKind } from './template.ts';
 
@@ -48,13 +49,6 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
   if (kind === 'tool') writeTypes(services, folder);
   const at = new vscode.Position(filled.cursor.line, filled.cursor.column);
   await vscode.window.showTextDocument(uri, { preview: false, selection: new vscode.Range(at, at) });
-}
-
-/** What an editor needs to know of `rollout-studio` is written by the check of a workspace. */
-function writeTypes({ cli, log }: Services, folder: vscode.Uri): void {
-  if (!vscode.workspace.isTrusted || folder.scheme !== 'file') return;
-  // Problems of other files are not asked for here.
-  cli.json(['check'], { cwd: folder.fsPath }).catch((thrown: unknown) => log.debug(`New Tool: ${errorText(thrown)}`));
 }
 
 async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {

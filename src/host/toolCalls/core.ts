@@ -16,7 +16,7 @@ import { CallDocuments, callsOf, showCalls } from './editor/showCalls.ts';
 import { callPlace, type CallPlace } from './rerun/described.ts';
 import type { FormFiles } from './rerun/formFiles.ts';
 import { Reruns } from './rerun/reruns.ts';
-import { saveTest } from './rerun/saveTest.ts';
+import { moduleOf, saveTest } from './rerun/saveTest.ts';
 import { CALLS_SCHEME, FORM_SCHEME } from './schemes.ts';
 import { followBatch } from './state/openBatches.ts';
 import { Figures } from './state/toolFigures.ts';
@@ -101,11 +101,20 @@ export class ToolCallsCore implements vscode.Disposable {
       await this.#services.pages.open({ page: 'trajectory', rollout, seq }, { beside: true });
     },
     'rollout.toolCalls.compare': (uri) => this.reruns.compare(uri instanceof vscode.Uri ? uri : undefined),
+    'rollout.toolCalls.try': (asked) => this.#try(asked),
     'rollout.toolCalls.openSource': async (asked) => {
       const { place: at, rollout } = sourcePlace.parse(asked);
       await openSource(this.#services, at, rollout);
     },
   };
+
+  /** The tool of a call alone, in its panel, with the call's arguments or those of its form. */
+  async #try(asked: unknown): Promise<void> {
+    const form = asked instanceof vscode.Uri ? this.reruns.formOf(asked) : undefined;
+    const call = await this.reruns.describe(form ?? (await this.#call(asked)));
+    if (call.of_world) throw new StudioError('unsupported', `${call.name} is a tool of a world: it cannot be called alone.`, { mend: '“Re-run This Call” calls it in the world as it was.' });
+    await vscode.commands.executeCommand('rollout.tryTool', await moduleOf(call), call.name, form?.arguments ?? call.arguments);
+  }
 
   /** The call a command is about: told, or that of the active page or document. */
   async #call(asked: unknown): Promise<CallPlace> {

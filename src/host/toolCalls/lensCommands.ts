@@ -2,7 +2,7 @@
 import type { CommandId } from '../contributions/commands.ts';
 
 /** Those that only these name: not in the manifest. */
-export const INNER_COMMANDS = ['rollout.toolCalls.chooseBatch', 'rollout.toolCalls.openStep', 'rollout.toolCalls.compare', 'rollout.toolCalls.openSource'] as const;
+export const INNER_COMMANDS = ['rollout.toolCalls.chooseBatch', 'rollout.toolCalls.openStep', 'rollout.toolCalls.compare', 'rollout.toolCalls.openSource', 'rollout.toolCalls.try'] as const;
 export type ToolCallCommand = (typeof INNER_COMMANDS)[number] | Extract<CommandId, 'rollout.showCalls' | 'rollout.chooseToolBatch' | 'rollout.rerunCall' | 'rollout.runCall' | 'rollout.saveTestCase'>;
 
 export const COMMANDS_OF_LENSES = {
@@ -14,4 +14,5 @@ export const COMMANDS_OF_LENSES = {
   run: 'rollout.runCall',
   compare: 'rollout.toolCalls.compare',
   source: 'rollout.toolCalls.openSource',
+  try: 'rollout.toolCalls.try',
 } as const satisfies Record<string, ToolCallCommand>;

@@ -96,7 +96,7 @@ export function registerToolCalls(services: Services, register: RegisterCommand,
 }
 
 /** Documents about calls live in memory: tabs of them that a reload of the window brought back have nothing behind them. */
-export function closeLeftovers(schemes: readonly string[]): void {
+function closeLeftovers(schemes: readonly string[]): void {
   const uriOf = ({ input }: vscode.Tab): vscode.Uri | undefined => (input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff ? input.modified : undefined);
   const left = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.filter((tab) => schemes.includes(uriOf(tab)?.scheme ?? '')));
   if (left.length > 0) void vscode.window.tabGroups.close(left, true);

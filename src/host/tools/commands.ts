@@ -2,21 +2,22 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import { isJsonObject } from '../../common/json.ts';
 import { findFiles } from '../files/findFiles.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import type { TryForms } from './try/tryForms.ts';
+import type { TryPanels } from './try/tryPanels.ts';
 
 const MOST_AGENTS = 200;
 const WITH_TOOLS = /\.([cm]?[jt]sx?|agent\.(ya?ml|json))$/;
 
-export function toolCommands(services: Services, values: StoredValues, forms: TryForms): CommandGroup<'rollout.tryTool' | 'rollout.runTry' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
+export function toolCommands(services: Services, values: StoredValues, panels: TryPanels): CommandGroup<'rollout.tryTool' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
   return {
-    'rollout.tryTool': async (uri, tool) => {
+    'rollout.tryTool': async (uri, tool, given) => {
       const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Tools of which agent?', 'Try Tool');
       if (file === undefined) return;
       if (file.scheme !== 'file') throw new StudioError('unsupported', 'Only files on this machine’s disk can be run.', { mend: 'Save it first.' });
-      await forms.open(file.fsPath, typeof tool === 'string' ? tool : undefined);
+      await panels.open(file.fsPath, typeof tool === 'string' ? tool : undefined, isJsonObject(given) ? given : undefined);
     },
     'rollout.addMcpServer': async (uri) => {
       const agent = uri instanceof vscode.Uri ? uri : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Which agent gets the server?', 'Add MCP Server');
@@ -24,7 +25,6 @@ export function toolCommands(services: Services, values: StoredValues, forms: Tr
       await (await import('./mcp/addServer.ts')).addServer(services, values, agent);
     },
     'rollout.importOpenApi': async () => (await import('./openApi.ts')).importOpenApi(services),
-    'rollout.runTry': (uri) => forms.run(uri instanceof vscode.Uri ? uri : undefined),
   };
 }
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../trace/text/units.ts';
 import { exists } from '../files/exists.ts';
+import { writeTypes } from '../files/writeTypes.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
@@ -21,6 +22,7 @@ export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>)
   const out = await askOut(folder, spec);
   if (out === undefined) return;
   const made = imported.parse(await withProgress('Making tools', ({ signal }) => cli.json(['tool', 'openapi', spec, '--out', out], { cwd: folder.fsPath, signal })));
+  writeTypes({ cli, log }, folder);
   for (const { operation, why } of made.skipped) log.warn(`${operation} is left out: ${why}.`);
   await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, out), { preview: false });
   const notes = [

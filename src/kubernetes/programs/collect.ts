@@ -7,7 +7,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { ProgramFile } from './archive.ts';
 
 /** What a worker's pod runs: the worker and what it starts. */
-export const WORKER_PROGRAMS: readonly Entry[] = ['worker', 'reaper', 'toolThread'];
+export const WORKER_PROGRAMS: readonly Entry[] = ['worker', 'reaper', 'toolThread', 'readerThread'];
 /** What the server's pod runs, and gives to workers. */
 export const SERVER_PROGRAMS: readonly Entry[] = ['server', ...WORKER_PROGRAMS];
 

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../common/json.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
+import { CATALOGUE, CATALOGUE_NAMES } from '../../config/tools/mcp/catalogue.ts';
 import { moduleTools } from '../../config/tools/toolModules.ts';
 import type { Workspace } from '../workspace.ts';
 import type { KnownTool, McpQuestion } from './facts.ts';
@@ -65,8 +66,10 @@ async function moduleToolsOf(workspace: Workspace, module: string, how: 'exporte
 
 /** The server that an entry names, as written. */
 export function mcpQuestion(mcp: unknown): McpQuestion | undefined {
-  if (!isJsonObject(mcp)) return undefined;
-  const { command, args, env, cwd, url, headers } = mcp;
+  const known = CATALOGUE_NAMES.find((name) => name === mcp);
+  const server = known === undefined ? mcp : { ...CATALOGUE[known] };
+  if (!isJsonObject(server)) return undefined;
+  const { command, args, env, cwd, url, headers } = server;
   if (typeof command !== 'string' && typeof url !== 'string') return undefined;
   const arguments_ = listed(args);
   const [variables, fields] = [textsIn(env), textsIn(headers)];

@@ -45,8 +45,8 @@ export class History {
   snapshots = 0;
   /** seqs of the tool starts whose calls changed the world. */
   readonly changing = new Set<number>();
-  /** The instances of a team's members that began, and whether their end is recorded. */
-  readonly members = new Map<string, { readonly seq: number; ended: boolean }>();
+  /** The instances of a team's members that began, at what active time of this rollout, and whether their end is recorded. */
+  readonly members = new Map<string, { readonly seq: number; readonly activeMs: number; ended: boolean }>();
   /** seqs of the tool starts behind which another agent works. */
   readonly delegating = new Set<number>();
   /** The number of the newest step. */
@@ -114,7 +114,7 @@ export class History {
         if (own && event.kind === 'model.end') for (const retry of event.data.retries ?? []) this.activeMs -= retry.ms;
         return;
       case 'agent.start':
-        if (event.agent !== undefined) this.members.set(event.agent, { seq: event.seq, ended: false });
+        if (event.agent !== undefined) this.members.set(event.agent, { seq: event.seq, activeMs: this.activeMs, ended: false });
         if (event.parent !== undefined) this.delegating.add(event.parent);
         return;
       case 'agent.end': {

@@ -46,6 +46,8 @@ export interface Place {
   /** seq of its `agent.start`; undefined: it is the rollout's one agent, or leads the whole. */
   readonly parent: number | undefined;
   readonly limits: Allowance;
+  /** Ends its work: that of the whole, or of its turn. */
+  readonly stop: Stop;
   /** Tools that others of its team are behind. */
   readonly agents: readonly AgentTool[];
   /** Members that it may hand the work to, by the names of the tools. */
@@ -91,15 +93,15 @@ export class Crew {
   }
 
   /** Throws ClassedError. */
-  agent({ path, agent, parent, limits, agents, handoffs }: Place): Agent {
-    const { job, ports, act, log, history, gates, watch, stop, time, sha256 } = this.parts;
+  agent({ path, agent, parent, limits, stop, agents, handoffs }: Place): Agent {
+    const { job, ports, act, log, history, gates, watch, time, sha256 } = this.parts;
     const tools = agents.length === 0 ? this.toolsOf(agent) : this.#toolSet(agent, agents);
     const root = agent === job.submission.agent;
     const user = root ? job.submission.world?.user : undefined;
     return new Agent({
       agent, path, log, limits, handoffs, told: tools.told,
       context: this.#context(path),
-      model: new ModelCaller(this.#models, {
+      model: new ModelCaller({ ...this.#models, stop }, {
         path, parent, client: root ? ports.model : (ports.modelOf?.(agent.model) ?? ports.model), model: agent.model, tokens: this.#tokens(),
         reply: (reply) => ({ role: 'assistant', parts: reply.parts, origin: 'sampled' }),
       }),

@@ -10,7 +10,7 @@ export class Stopwatch {
   readonly #time: Time;
   readonly #wall: Counter;
   readonly #active: Counter;
-  #changed: () => void = () => undefined;
+  readonly #changed = new Set<() => void>();
 
   constructor(time: Time, before: { readonly wallMs: number; readonly activeMs: number } = { wallMs: 0, activeMs: 0 }) {
     this.#time = time;
@@ -37,17 +37,41 @@ export class Stopwatch {
     const now = this.#time.monotonic();
     this.#wall.pause(on, now);
     this.#active.pause(on, now);
-    this.#changed();
+    this.#tell();
   }
 
   waiting(on: boolean): void {
     this.#active.pause(on, this.#time.monotonic());
-    this.#changed();
+    this.#tell();
   }
 
-  /** Called whenever a clock stops or goes on. */
-  onChange(changed: () => void): void {
-    this.#changed = changed;
+  /** Calls `reached` once the active time is `ms`; at once when it is already. Gives what ends the wait. */
+  atActive(ms: number, reached: () => void): () => void {
+    let cancelTimer: (() => void) | undefined;
+    const end = (): void => {
+      cancelTimer?.();
+      this.#changed.delete(arm);
+    };
+    const arm = (): void => {
+      cancelTimer?.();
+      cancelTimer = undefined;
+      if (!this.running) return;
+      const left = ms - this.activeMs;
+      // A timer may fire a little early, and one longer than the platform's longest does: it looks again.
+      if (left > 0) {
+        cancelTimer = this.#time.timer(left, arm);
+        return;
+      }
+      end();
+      reached();
+    };
+    this.#changed.add(arm);
+    arm();
+    return end;
+  }
+
+  #tell(): void {
+    for (const changed of [...this.#changed]) changed();
   }
 }
 
@@ -92,36 +116,23 @@ export interface Allowance {
 export class Limits implements Allowance {
   readonly #limits: SubmittedAgent['limits'];
   readonly #watch: Stopwatch;
-  readonly #time: Time;
   #steps = 0;
   #tokens = 0;
-  #cancelTimer: (() => void) | undefined;
+  #endWait: (() => void) | undefined;
 
-  constructor(limits: SubmittedAgent['limits'], watch: Stopwatch, time: Time) {
+  constructor(limits: SubmittedAgent['limits'], watch: Stopwatch) {
     this.#limits = limits;
     this.#watch = watch;
-    this.#time = time;
   }
 
   /** Calls `reached` once the active seconds are used up; at once when they are already. */
   start(reached: (error: ClassedError) => void): void {
-    const arm = (): void => {
-      this.#cancelTimer?.();
-      this.#cancelTimer = undefined;
-      if (!this.#watch.running) return;
-      const left = this.#limits.seconds * 1000 - this.#watch.activeMs;
-      // A timer may fire a little early, and one longer than the platform's longest does: it looks again.
-      if (left > 0) this.#cancelTimer = this.#time.timer(left, arm);
-      else reached(new ClassedError('limit', `The limit of ${this.#limits.seconds} seconds was reached.`));
-    };
-    this.#watch.onChange(arm);
-    arm();
+    const { seconds } = this.#limits;
+    this.#endWait = this.#watch.atActive(seconds * 1000, () => reached(new ClassedError('limit', `The limit of ${seconds} seconds was reached.`)));
   }
 
   end(): void {
-    this.#watch.onChange(() => undefined);
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
+    this.#endWait?.();
   }
 
   /** Counts a model call about to be made. Throws class `limit` when there may be none. */

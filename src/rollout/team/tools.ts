@@ -1,5 +1,5 @@
 /** The tools through which an agent reaches the others of its team. */
-import type { SubmittedMember } from '../../config/submission.ts';
+import { handoffToolName, type SubmittedMember } from '../../config/submission.ts';
 import type { Json, JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Envelope } from '../log/log.ts';
@@ -61,10 +61,6 @@ export function delegateTool({ name, agent }: SubmittedMember, leader: string, p
       };
     },
   };
-}
-
-export function handoffToolName(name: string): string {
-  return `hand_off_to_${name}`;
 }
 
 /** A member that the work may be handed to. */

@@ -1,19 +1,24 @@
 /** Questions to services that the user has named: search APIs and model endpoints. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { fetch, FormData } from 'undici';
 import type { z } from 'zod';
-import { jsonOf } from '../../common/json.ts';
+import { isJsonObject, jsonOf } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
+import { Gate } from './web/addresses.ts';
+import type { Outgoing } from './web/outgoing.ts';
+import { Ways } from './web/ways.ts';
 
 export interface Question {
   /** The service, for people. Its address is told to nobody: a key may be in it. */
   readonly who: string;
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Posted. Made anew for each try. */
-  readonly body?: () => string | FormData;
-  /** What else is to be said of a status. */
-  readonly hints?: Readonly<Record<number, string>>;
+  /** Posted: JSON, or the fields of a form. */
+  readonly body?: string | Readonly<Record<string, string | File>>;
+  /** What else is to be said of an answer's status and text, and whether asking again is of no use. */
+  readonly explain?: (status: number, text: string) => { readonly hint: string; readonly final: boolean } | undefined;
+  readonly outgoing: Outgoing;
   readonly signal: AbortSignal;
 }
 
@@ -22,6 +27,10 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 const LARGEST_ANSWER = 16 * 1024 * 1024;
 const SHOWN = 300;
+/** Services that a user has named may be anywhere. */
+const ANYWHERE = new Gate(true);
+/** The call has a time limit of its own, and a model may think for long. */
+const LONGEST_ANSWER_MS = 3_600_000;
 /** The service is busy or away for the moment. */
 const PASSING = new Set([429, 502, 503, 504]);
 
@@ -42,21 +51,24 @@ export async function ask<T extends z.ZodType>(question: Question, schema: T): P
 
 type Outcome = { readonly text: string } | { readonly error: ClassedError; readonly passing: boolean; readonly pauseMs: number | undefined };
 
-async function once({ who, url, headers, body, hints, signal }: Question): Promise<Outcome> {
+async function once({ who, url, headers, body, explain, outgoing, signal }: Question): Promise<Outcome> {
+  const ways = new Ways(ANYWHERE, outgoing, LONGEST_ANSWER_MS);
   try {
-    const posted = body?.();
+    const posted = body === undefined || typeof body === 'string' ? body : new FormData();
+    if (typeof body === 'object' && typeof posted === 'object') for (const [name, value] of Object.entries(body)) posted.set(name, value);
     const response = await fetch(url, {
+      dispatcher: await ways.to(new URL(url)),
       method: posted === undefined ? 'GET' : 'POST', signal,
       headers: { accept: 'application/json', ...(typeof posted === 'string' ? { 'content-type': 'application/json' } : {}), ...headers },
       ...(posted === undefined ? {} : { body: posted }),
     });
     const text = await read(response);
     if (response.ok) return { text };
-    const hint = hints?.[response.status];
+    const explained = explain?.(response.status, text);
     const pause = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000;
     return {
-      error: new ClassedError('tool_error', `${who} answered with status ${response.status}${hint === undefined ? '' : ` (${hint})`}: ${shown(text)}`),
-      passing: PASSING.has(response.status), pauseMs: Number.isFinite(pause) ? pause : undefined,
+      error: new ClassedError('tool_error', `${who} answered with status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ${shown(wordsOf(text))}`),
+      passing: PASSING.has(response.status) && explained?.final !== true, pauseMs: Number.isFinite(pause) ? pause : undefined,
     };
   } catch (error) {
     if (signal.aborted) throw abortedError(signal);
@@ -64,10 +76,21 @@ async function once({ who, url, headers, body, hints, signal }: Question): Promi
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? ('code' in cause && cause.code === 'ECONNREFUSED' ? 'nothing answers there' : cause.message) : String(cause);
     return { error: new ClassedError('tool_error', `${who} cannot be reached: ${why}.`, { cause: error }), passing: true, pauseMs: undefined };
+  } finally {
+    await ways.end();
   }
 }
 
-async function read(response: Response): Promise<string> {
+/** What an answer of JSON says in words, by the keys that services have for it; else its text. */
+function wordsOf(text: string): string {
+  const body = jsonOf(text);
+  const inner = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : body;
+  if (!isJsonObject(inner)) return text;
+  const words = ['message', 'detail', 'error'].map((key) => inner[key]).find((value) => typeof value === 'string' && value.trim() !== '');
+  return typeof words === 'string' ? words : text;
+}
+
+async function read(response: { readonly body: unknown }): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {

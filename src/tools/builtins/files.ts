@@ -8,6 +8,7 @@ import { textResponse } from '../outcome.ts';
 import { builtin } from './builtinHost.ts';
 import type { BuiltinTool } from './builtinHost.ts';
 import { confine, confineEntry } from './confine.ts';
+import { textIn, utf8In } from './encoding.ts';
 import { told } from './told.ts';
 
 /** Larger files are not read as a whole. */
@@ -27,7 +28,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
   return [
     builtin('files', {
       name: 'read_file', ...readOnly,
-      description: 'Reads a text file (UTF-8), or gives an image to look at.',
+      description: 'Reads a text file, or gives an image to look at.',
       input: z.object({
         path: file,
         first_line: z.number().int().min(1).optional().describe('The first line to give, from 1.'),
@@ -52,7 +53,8 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       input: z.object({ path: file, find: z.string().min(1), replace: z.string(), all: z.boolean().default(false) }),
       run: (args) => told(args.path, async () => {
         const target = await find(args.path);
-        const before = await textOf(target);
+        const before = utf8In(await bytesAt(target));
+        if (before === undefined) throw new ClassedError('tool_error', `${args.path} is not written in UTF-8, so a part of it cannot be exchanged; write_file writes it anew.`);
         const pieces = before.split(args.find);
         const count = pieces.length - 1;
         if (count === 0) throw new ClassedError('tool_error', `The text to replace does not occur in ${args.path}.`);
@@ -88,19 +90,17 @@ async function readText(target: string, range: { readonly first_line?: number | 
     if (size > LARGEST_IMAGE) throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${LARGEST_IMAGE} are not given.`);
     return { response: `An image of ${size} bytes.`, parts: [{ type: 'blob', mime_type: mime, modality: 'image', content: (await readFile(target)).toString('base64') }] };
   }
-  const text = await textOf(target);
+  const text = textIn(await bytesAt(target)).replace(/^\uFEFF/, '');
   if (range.first_line === undefined && range.lines === undefined) return textResponse({ text });
   const first = (range.first_line ?? 1) - 1;
   return textResponse({ text: text.split('\n').slice(first, range.lines === undefined ? undefined : first + range.lines).join('\n') });
 }
 
-async function textOf(target: string): Promise<string> {
+async function bytesAt(target: string): Promise<Buffer> {
   const found = await stat(target);
   if (found.isDirectory()) throw new ClassedError('tool_error', 'This is a folder; list_files shows what is in it.');
   if (found.size > LARGEST_READ) throw new ClassedError('tool_error', `The file has ${found.size} bytes; more than ${LARGEST_READ} are not read at once.`);
-  const bytes = await readFile(target);
-  if (bytes.subarray(0, 8192).includes(0)) throw new ClassedError('tool_error', `This is no text file (${found.size} bytes).`);
-  return bytes.toString('utf8');
+  return readFile(target);
 }
 
 async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {

@@ -3,6 +3,7 @@ import type { BuiltinSettings } from '../../config/schema/builtinSettings.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
 import type { ToolHost } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../environment.ts';
+import { beside } from './beside/beside.ts';
 import { browserTools } from './browser/tools.ts';
 import { BuiltinHost } from './builtinHost.ts';
 import { calculatorTools } from './calculator.ts';
@@ -27,17 +28,17 @@ export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, set
     case 'terminal':
       return new BuiltinHost(terminalTools(environment));
     case 'code':
-      return new BuiltinHost(codeTools(environment));
+      return new BuiltinHost(codeTools(environment, settings.code));
     case 'spreadsheet':
-      return new BuiltinHost(spreadsheetTools(environment));
+      return new BuiltinHost(spreadsheetTools(environment).map((tool) => beside('spreadsheet', environment.cwd, tool)));
     case 'documents':
-      return new BuiltinHost(documentTools(environment));
+      return new BuiltinHost(documentTools(environment).map((tool) => beside('documents', environment.cwd, tool)));
     case 'calculator':
       return new BuiltinHost(calculatorTools());
     case 'files':
       return new BuiltinHost(fileTools(environment));
     case 'search':
-      return new BuiltinHost(searchTools(told(settings.search, name)));
+      return new BuiltinHost(searchTools(environment, told(settings.search, name)));
     case 'vision':
       return new BuiltinHost(visionTools(environment, told(settings.vision, name)));
     case 'audio':

@@ -13,6 +13,7 @@ export async function told<T>(given: string, act: () => Promise<T>): Promise<T> 
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  EEXIST: 'it exists already',
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'a part of the path is a file, not a folder',
   EISDIR: 'this is a folder',

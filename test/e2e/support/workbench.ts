@@ -97,6 +97,20 @@ export class Workbench {
     return this.page.locator('.monaco-menu .action-item').filter({ has: this.page.locator('.action-label').getByText(title, { exact: true }) }).first();
   }
 
+  /** Chooses an entry of the menu that is open: in its first moments a menu takes no click. */
+  async chooseFromMenu(title: string): Promise<void> {
+    const item = this.menuItem(title);
+    await item.waitFor();
+    for (let attempt = 1; await item.isVisible(); attempt += 1) {
+      try {
+        await item.click({ timeout: 5_000 });
+        await item.waitFor({ state: 'hidden', timeout: 3_000 });
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
   // ---- what is said
 
   toast(text: string | RegExp): Locator {

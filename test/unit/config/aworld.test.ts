@@ -67,7 +67,7 @@ describe('agents of AWorld', () => {
     assert.deepEqual(made.yaml('web-searcher')['model'], { endpoint: '${env:LLM_BASE_URL}', name: 'other', api_key: '${env:LLM_API_KEY}' });
     assert.doesNotMatch(JSON.stringify(made), /sk-in-clear/);
     const notes = made.notes.join('\n');
-    for (const told of [/planner: left out.*memory_config/, /web searcher: the key that stood in the file was left out/, /web searcher: no `mcp_config` says what its servers gone are/]) assert.match(notes, told);
+    for (const told of [/desk\.yaml:10:7: planner: `memory_config` was left out/, /web searcher: the key that stood in the file was left out/, /web searcher: no `mcp_config` says what its servers gone are/]) assert.match(notes, told);
     assert.deepEqual(await problems(made), []);
   });
   it('of a team lead it, hand on, or work one after another and beside each other', async () => {
@@ -94,6 +94,61 @@ describe('agents of AWorld', () => {
     const written = imported('---\nname: reader\ndescription: Reads.\n---\nRead {{task.question}}.\n', 'reader.md');
     assert.deepEqual([written.main, written.prompt('reader'), written.yaml('reader')['description']], ['agents/reader.agent.yaml', 'Read {{task.question}}.\n', 'Reads.']);
     assert.deepEqual([await problems(task), await problems(written)], [[], []]);
+  });
+  it('of a swarm alone are those it names; groups have teams of their own, whichever way they are named', async () => {
+    const whole = imported(`swarm:
+  name: whole
+  type: workflow
+  max_steps: 20
+  agents:
+    - { id: start, next: both }
+    - { id: both, node_type: parallel, agents: [quick, steps], next: inner }
+    - id: quick
+    - { id: steps, node_type: serial, agents: [one, two] }
+    - id: one
+    - id: two
+    - id: inner
+      node_type: swarm
+      swarm_type: team
+      root_agent: lead
+      agents: [{ id: lead, next: [a, b] }, a, { id: b, next: a }]
+      next: [end]
+    - id: end
+`, 'swarm.yaml');
+    assert.deepEqual(whole.files.map(({ path: file }) => file).filter((file) => file.startsWith('agents/')).sort(), ['a', 'b', 'both', 'end', 'lead', 'one', 'quick', 'start', 'steps', 'two', 'whole'].map((name) => `agents/${name}.agent.yaml`));
+    assert.deepEqual([whole.yaml('whole')['team'], whole.yaml('both')['team'], whole.yaml('steps')['team'], whole.yaml('lead')['team']], [
+      { kind: 'workflow', members: [{ agent: 'start.agent.yaml', after: [] }, { agent: 'both.agent.yaml', after: ['start'] }, { agent: 'lead.agent.yaml', after: ['both'] }, { agent: 'end.agent.yaml', after: ['lead'] }] },
+      { kind: 'workflow', members: [{ agent: 'quick.agent.yaml', after: [] }, { agent: 'steps.agent.yaml', after: [] }] },
+      { kind: 'workflow', members: ['one.agent.yaml', 'two.agent.yaml'] },
+      { kind: 'leader', members: ['a.agent.yaml', 'b.agent.yaml'] },
+    ]);
+    assert.deepEqual(whole.notes.filter((note) => !note.includes('no prompt')), [
+      'swarm.yaml:4:3: whole: `max_steps` of a swarm has no place here.',
+      'swarm.yaml:12:7: inner: b → a: in a team members do not speak to one another here, only to their leader.',
+    ]);
+    assert.deepEqual(await problems(whole), []);
+  });
+  it('have their servers from mcp_config in whatever form, and what has no place is told with its line', () => {
+    const config = { files: { type: 'stdio', command: 'npx', args: ['-y', 'some-server'], client_session_timeout_seconds: 600 }, web: { type: 'streamable-http', url: 'http://h/mcp' }, plain: { type: 'api', url: 'http://h/api' }, own: { type: 'function_tool' } };
+    const names = (made: AworldImport, agent: string): unknown => (parse(made.files.find(({ path: file }) => file === `agents/${agent}.agent.yaml`)?.text ?? '') as { tools?: { name?: string; tools?: string[] }[] }).tools?.map((one) => [one.name ?? '', ...(one.tools ?? [])]);
+    for (const written of [JSON.stringify({ mcpServers: config }), JSON.stringify(config), `'${JSON.stringify({ mcpServers: config })}'`, 'servers.json']) {
+      const made = importAworld('desk.yaml', `agents:\n  a:\n    system_prompt: Go.\n    mcp_config: ${written}\n`, '/work', (file) => (file === 'servers.json' ? JSON.stringify({ mcpServers: config }) : assert.fail(file)));
+      assert.deepEqual(names(made, 'a'), [['files'], ['web']], written);
+      assert.deepEqual(made.notes, [
+        'desk.yaml:4:5: a: its server plain cannot be used: it is a plain HTTP interface, of which rollout tool openapi makes tools where it has a description.',
+        'desk.yaml:4:5: a: its server own cannot be used: it is functions of a program in Python.',
+        'desk.yaml:4:5: a, files: `client_session_timeout_seconds`: how long a call may take is `limits.tool_seconds` of the agent here.',
+      ]);
+    }
+    const markdown = imported(`---\nname: reader\nmcp_servers: files, web\ntool_list: { files: [read] }\nmcp_config: '${JSON.stringify(config)}'\nptc_tools: [x]\n---\nRead.\n`, 'reader.md');
+    assert.deepEqual([names(markdown, 'reader'), markdown.notes.at(0)], [[['files', 'read'], ['web']], 'reader.md:6:1: reader: `ptc_tools` was left out: nothing here corresponds.']);
+    const task = imported('task: { query: Who? }\ntask_config: { max_steps: 3, stream: true }\nagents:\n- { id: a, type: skill, skill_name: s }\n', 'task.yaml');
+    assert.deepEqual(task.notes, [
+      'task.yaml:1:1: `task` has no place here: tasks are lines of a dataset.', 'task.yaml:2:30: `task_config.stream` has no place here.',
+      'task.yaml:4:25: a: `skill_name` was left out: nothing here corresponds.', 'task.yaml:4:3: a: it has no prompt; a plain one was written.',
+      'task.yaml:4:12: a: agents of the type skill are made by a program; what the file says of it was taken.',
+    ]);
+    assert.throws(() => imported('agents: { a: { mcp_config: "{]" } }\n'), /mcp_config.* is no mapping of servers/);
   });
   it('that cannot be read say why, and where', () => {
     for (const [text, like, name] of [

@@ -48,23 +48,28 @@ describe('a batch file for a cluster', () => {
     assert.deepEqual(await problems('target: local'), []);
     assert.deepEqual(await problems('target: gpu'), [
       'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the pods do not have: their image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [uv]`), or run the tool as a sidecar that serves MCP over HTTP and give its `url`.',
+      'agents/desk.agent.yaml:13:25: the built-in code needs python, which the pods do not have: their image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [python]`), or run the tool as a sidecar that serves MCP over HTTP and give its `url`, or write `code: { languages: [javascript] }` beside `builtin: [code]`.',
     ]);
-    assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv] }'), []);
+    assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv, python] }'), []);
+    const scripts = (text: string): string => text.replace(/- builtin: .*/, (line) => `${line}\n    code: { languages: [javascript] }`);
+    assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv] }', scripts), []);
     assert.deepEqual(await problems('target: gpu', undefined, '', { target: 'local' }), [], 'it runs elsewhere');
-    const [told, ...others] = await problems('target: gpu\npods: { image: x }');
+    const [told, ...others] = await problems('target: gpu\npods: { image: x }', scripts);
     assert.match(told ?? '', /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv, and nothing says that the image x has it — Write `pods\.provides: \[uv\]` if it does\.$/);
     assert.deepEqual(others, []);
   });
 
   it('is looked through for the needs that files tell', async () => {
-    const agent = (text: string): string => text.replace('- module: tools/loans.ts', '- { module: tools/loans.ts, needs: [git, node] }').replace('command: uvx', 'command: npx');
+    const agent = (text: string): string => text.replace('- module: tools/loans.ts', '- { module: tools/loans.ts, needs: [git, node] }').replace('command: uvx, args: [some-server]', 'command: npx, args: [some-server]').replace('- mcp:', '- mcp: e2b\n  - mcp:');
     const found = await problems('target: gpu', agent, 'needs:\n  - ffmpeg\n');
     assert.deepEqual(found.map((text) => text.replace(/, which the pods.*| — .*/, '')), [
       'agents/desk.agent.yaml:11:39: the module tools/loans.ts needs git',
+      'agents/desk.agent.yaml:12:10: the MCP server e2b needs uv',
+      'agents/desk.agent.yaml:14:25: the built-in code needs python',
       'worlds/library.world.yaml:6:5: the world library needs ffmpeg',
     ]);
     const elsewhere = await problems('target: gpu', (text) => text.replace('- mcp: { command: uvx, args: [some-server] }', '- mcp: { url: "http://localhost/mcp" }\n    needs: [python]'));
-    assert.match(elsewhere.join('\n'), /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/);
+    assert.match(elsewhere[0] ?? '', /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/);
   });
 });
 
@@ -75,14 +80,15 @@ describe('a submission', () => {
       tools: [
         { kind: 'mcp', name: 'search', position: { file: 'a.agent.yaml', line: 7, column: 5 }, shared: false, server: { command: 'uvx', args: ['x'], env: {} } },
         { kind: 'builtin', name: 'terminal', needs: ['git'] },
+        { kind: 'builtin', name: 'code' }, { kind: 'builtin', name: 'code', settings: { code: { languages: ['javascript'] } } },
       ],
     },
     world: { name: 'w', file: 'w.world.yaml', needs: ['ffmpeg'], position: { file: 'w.world.yaml', line: 3, column: 8 } },
   } as unknown as Submission;
 
   it('is refused with a line for each need that nothing meets', () => {
-    assert.deepEqual(needsOf(submission).map(({ name, told, at }) => [name, told, at]), [['uv', false, 'a.agent.yaml:7:5'], ['git', true, 'a.agent.yaml'], ['ffmpeg', true, 'w.world.yaml:3:8']]);
-    const unmet = ({ name, of }: Need) => (name === 'git' ? undefined : unmetText(of, name));
+    assert.deepEqual(needsOf(submission).map(({ name, told, at }) => [name, told, at]), [['uv', false, 'a.agent.yaml:7:5'], ['git', true, 'a.agent.yaml'], ['python', true, 'a.agent.yaml'], ['ffmpeg', true, 'w.world.yaml:3:8']]);
+    const unmet = ({ name, of }: Need) => (name === 'git' || name === 'python' ? undefined : unmetText(of, name));
     assert.throws(() => requireNeeds(submission, unmet), (error) => StudioError.is(error, 'config') && /^a\.agent\.yaml:7:5: the MCP server search needs uv, .*\nw\.world\.yaml:3:8: the world w needs ffmpeg, /.test(error.message));
     requireNeeds(submission, () => undefined);
   });

@@ -260,3 +260,72 @@ describe('a workflow', () => {
     assert.deepEqual(starts(events).filter((line) => line.includes('critic')), ['desk/review#1/critic#1 team', 'desk/review#2/critic#1 team']);
   });
 });
+
+describe('a team in a handoff', () => {
+  it('hands the work on, whoever of it has it; its own members are nearer', async () => {
+    const inner = member('back', team('handoff', [member('finder'), member('clerk', { to: [] })]));
+    const run = teamKit(team('handoff', [inner, member('writer'), member('judge', { as: 'checker' })]), {
+      finder: [handOff('clerk', 'look it up')], clerk: [handOff('writer', 'it is blue')], writer: [handOff('checker', 'is it?')], judge: [{ text: '42' }],
+    });
+    const events = await run.run();
+    assert.deepEqual(starts(events), ['desk/back#1 team', 'desk/back#1/finder#1 team', 'desk/back#1/clerk#1 handoff', 'desk/writer#1 handoff', 'desk/checker#1 handoff']);
+    assert.deepEqual(ends(events).slice(0, 3), ['desk/back#1/finder#1 ok', 'desk/back#1/clerk#1 ok', 'desk/back#1 ok']);
+    assert.deepEqual(mail(events), ['desk/back#1/finder#1 → desk/back#1/clerk#1: handoff 0', 'desk/back#1 → desk/writer#1: handoff 0', 'desk/writer#1 → desk/checker#1: handoff 0']);
+    const tools = run.models.get('clerk')!.requests.map(({ tools: told }) => told.map(({ name }) => name));
+    assert.deepEqual(tools[0], ['look', 'hand_off_to_writer', 'hand_off_to_checker']);
+    assert.equal(end(events).answer, '42');
+  });
+
+  it('does so at the ends of a workflow, with what all of them say', async () => {
+    const pair = team('workflow', [member('plan', { after: [] }), member('north', { after: ['plan'] }), member('south', { after: ['plan'] })]);
+    const run = teamKit(team('handoff', [member('pair', pair), member('writer')]), {
+      plan: [{ text: 'the plan' }], north: [{ text: 'snow' }], south: [handOff('writer', 'sun')], writer: [{ text: '42' }],
+    });
+    const events = await run.run();
+    assert.equal(end(events).answer, '42');
+    assert.deepEqual(run.models.get('plan')!.requests[0]!.tools.map(({ name }) => name), ['look']);
+    assert.deepEqual(run.models.get('writer')!.requests[0]!.messages.at(-1)!.parts[0], { type: 'text', content: 'north answered:\nsnow\n\nsouth hands the work on:\nsun' });
+  });
+});
+
+describe('the limits of a member', () => {
+  const limits = { steps: 30, seconds: 60, tool_seconds: 10, tokens: 100_000 };
+  const forever = (_request: unknown, { signal }: { readonly signal: AbortSignal }): Promise<never> => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true }));
+
+  it('in seconds end its turn, and its calls with it, but not the others\'', async () => {
+    const run = teamKit(team('leader', [member('slow', { limits: { ...limits, seconds: 0.05 } }), member('quick')]), {
+      desk: [{ calls: [ask('slow', 'go'), ask('quick', 'go')] }, { text: '42' }], slow: [forever], quick: [{ text: 'done' }],
+    });
+    const events = await run.run();
+    assert.equal(end(events).answer, '42');
+    assert.deepEqual(ends(events).sort(), ['desk/quick#1 ok', 'desk/slow#1 error limit']);
+    assert.deepEqual(events.flatMap((event) => (event.kind === 'tool.end' ? [event.data.error?.message ?? ''] : [])).sort(), ['', 'slow failed (limit): The limit of 0.05 seconds of slow was reached.']);
+  });
+
+  it('bound a team with all its members', async () => {
+    const inner = team('workflow', [member('a', { after: [] }), member('b', { after: ['a'] })], { limits: { ...limits, steps: 1 } });
+    const run = teamKit(team('leader', [member('pair', inner)]), { desk: [{ calls: [ask('pair', 'go')] }, { text: '42' }], a: [{ text: 'one' }], b: [{ text: 'never' }] });
+    const events = await run.run();
+    assert.deepEqual(ends(events), ['desk/pair#1/a#1 ok', 'desk/pair#1/b#1 error limit', 'desk/pair#1 error limit']);
+    assert.equal(run.models.get('b')!.requests.length, 0);
+    const late = team('leader', [member('slow')], { limits: { ...limits, seconds: 0.05 } });
+    const waits = teamKit(team('leader', [member('lead', late)]), { desk: [{ calls: [ask('lead', 'go')] }, { text: '42' }], lead: [{ calls: [ask('slow', 'go')] }], slow: [forever] });
+    const waited = await waits.run();
+    assert.deepEqual(ends(waited), ['desk/lead#1/slow#1 error limit', 'desk/lead#1 error limit']);
+    assert.equal(end(waited).answer, '42');
+  });
+
+  it('in seconds are those it had left when its worker was lost', async () => {
+    const agent = team('leader', [member('slow', { limits: { ...limits, seconds: 0.05 } })]);
+    const scripts = { desk: [{ calls: [ask('slow', 'go')] }, { text: '42' }], slow: [{ calls: [{ name: 'look' }] }, forever] };
+    const first = teamKit(agent, scripts);
+    const whole = await first.run();
+    const at = whole.findIndex((event) => event.kind === 'tool.end' && event.agent === 'desk/slow#1') + 1;
+    const events = whole.slice(0, at).map((event) => (event.seq < at ? event : { ...event, at: event.at + 1_000 }));
+    const again = teamKit(agent, scripts, { job: { how: 'resumed', epoch: 2 }, after: { events, blobs: new Map(first.recorder.blobs) } });
+    const resumed = await again.run();
+    assert.equal(end(resumed).answer, '42');
+    assert.equal(again.models.get('slow')!.requests.length, 0); // nothing new was begun
+    assert.deepEqual(ends(resumed).at(-1), 'desk/slow#1 error limit');
+  });
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
-import { framesOf } from '../../../webview/trajectory/detail/parts/frames.ts';
+import { framesOf } from '../../../webview/components/errors/frames.ts';
 import { eventsOf, modelCallOf, subjectAt } from '../../../webview/trajectory/detail/subject.ts';
 import { timeBars } from '../../../webview/trajectory/detail/tabs/timing.ts';
 import { Stream } from '../../support/stream.ts';

@@ -78,7 +78,9 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         <MenuButton label="More" icon="ellipsis" entries={[
           ...(can.has('debug') ? [{ label: 'Debug from here', onClick: () => session.act({ do: 'debug', place }) }] : []),
           ...(can.has('call') && data.model.span(session.seq)?.kind === 'tool' ? [
-            { label: 'Re-run this call …', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) }, { label: 'Save call as test case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
+            { label: 'Re-run this call …', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) },
+            { label: 'Try its tool …', onClick: () => session.act({ do: 'call', place, what: 'try' }) },
+            { label: 'Save call as test case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
           ] : []),
           ...(session.debug.editable ? [{ label: 'Edit …', keys: 'A', onClick: () => session.debug.editSelected() }, { label: 'Fork from here …', keys: 'F', onClick: () => session.debug.forkSelected() }] : []),
           { label: 'Breakpoints …', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },

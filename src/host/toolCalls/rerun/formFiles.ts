@@ -5,7 +5,6 @@ interface FormFile {
   bytes: Uint8Array;
   readonly born: number;
   changed: number;
-  readonly readonly: boolean;
 }
 
 export class FormFiles implements vscode.FileSystemProvider {
@@ -13,15 +12,11 @@ export class FormFiles implements vscode.FileSystemProvider {
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changed.event;
 
-  put(uri: vscode.Uri, text: string, { readonly = false }: { readonly readonly?: boolean } = {}): void {
+  put(uri: vscode.Uri, text: string): void {
     const now = Date.now();
     const before = this.#files.get(uri.path);
-    this.#files.set(uri.path, { bytes: new TextEncoder().encode(text), born: before?.born ?? now, changed: Math.max(now, (before?.changed ?? 0) + 1), readonly });
+    this.#files.set(uri.path, { bytes: new TextEncoder().encode(text), born: before?.born ?? now, changed: Math.max(now, (before?.changed ?? 0) + 1) });
     if (before !== undefined) this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
-  }
-
-  has(uri: vscode.Uri): boolean {
-    return this.#files.has(uri.path);
   }
 
   remove(uri: vscode.Uri): void {
@@ -33,8 +28,8 @@ export class FormFiles implements vscode.FileSystemProvider {
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {
-    const { bytes, born, changed, readonly } = this.#file(uri);
-    return { type: vscode.FileType.File, ctime: born, mtime: changed, size: bytes.length, ...(readonly ? { permissions: vscode.FilePermission.Readonly } : {}) };
+    const { bytes, born, changed } = this.#file(uri);
+    return { type: vscode.FileType.File, ctime: born, mtime: changed, size: bytes.length };
   }
 
   readFile(uri: vscode.Uri): Uint8Array {

@@ -1,9 +1,6 @@
 /** The form of a call: its arguments as a JSON document, with the tool's schema behind it. */
 import type { Json, JsonObject } from '../../../common/json.ts';
-import { TRY_SCHEME } from '../../tools/schemes.ts';
 import { SCHEMA_SCHEME } from '../schemes.ts';
-
-const NAMES_SCHEMA = new RegExp(`^(${SCHEMA_SCHEME}|${TRY_SCHEME}):`);
 
 /** The arguments as one edits them. The first line names the schema: it brings completion, descriptions and checks. */
 export function formText(schema: string, given: Json): string {
@@ -22,5 +19,5 @@ export function schemaText(parameters: JsonObject): string {
 export function argumentsIn(text: string): Json {
   const value = JSON.parse(text) as Json;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key, member]) => key !== '$schema' || typeof member !== 'string' || !NAMES_SCHEMA.test(member)));
+  return Object.fromEntries(Object.entries(value).filter(([key, member]) => key !== '$schema' || typeof member !== 'string' || !member.startsWith(`${SCHEMA_SCHEME}:`)));
 }

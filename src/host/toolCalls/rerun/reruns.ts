@@ -125,6 +125,7 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
       ...(outcome === undefined || running ? [] : [lens(outcomeTitle(call, outcome), `Compare with the recorded result${changed}${outcome.notes.map((note) => ` · ${note}`).join('')}`, COMMANDS_OF_LENSES.compare)]),
       // Whether another result is the code's doing.
       ...(changed === '' || running ? [] : [new vscode.CodeLens(top, { title: 'Run Recorded Code', tooltip: 'Make this call with the code as it was submitted', command: COMMANDS_OF_LENSES.run, arguments: [uri, 'recorded'] })]),
+      ...(call.of_world ? [] : [lens('Try Tool', 'Try the tool alone, with these arguments', COMMANDS_OF_LENSES.try)]),
       lens('Save as Test Case', 'Write a test with these arguments and what they gave', COMMANDS_OF_LENSES.save),
       new vscode.CodeLens(top, { title: 'Open Step', command: COMMANDS_OF_LENSES.open, arguments: [{ rollout: call.rollout, seq: call.seq }] }),
     ];

@@ -52,7 +52,7 @@ async function offerToRun(cli: Services['cli'], target: vscode.Uri, shown: strin
 }
 
 /** The module that a test imports: the world's, or the one that exports the tool. */
-async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
+export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath);
   const modules = [...call.modules.tools, ...(call.modules.world === undefined ? [] : [call.modules.world])];
   const wanted = call.of_world ? modules.slice(-1) : call.modules.tools;
@@ -71,7 +71,7 @@ async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
       if (own !== undefined) return vscode.Uri.file(own.path);
     }
   }
-  throw new StudioError('not_found', `The code of ${call.name} is not in this workspace: there is nothing to test.`, { mend: 'Open the folder it is in. Tools of servers and built-in ones have no code here.' });
+  throw new StudioError('not_found', `The code of ${call.name} is not in this workspace: nothing can be made of it.`, { mend: 'Open the folder it is in. Tools of servers and built-in ones have no code here.' });
 }
 
 /** `tests/NAME.test.ts`, or the first such name that is free. */

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { BUILTIN_NEEDS, installHint } from '../../../config/needs.ts';
+import { CHROMIUM, installHint } from '../../../config/needs.ts';
 import { chromiumPlaces } from '../../../config/tools/chromium.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
@@ -32,7 +32,7 @@ export interface Chromium {
 /** Throws ClassedError `tool_error` when there is none, or it does not start. `proxy`: the port it has to go through. */
 export async function startChromium({ cwd, pools }: ToolEnvironment, proxy: number | undefined, signal: AbortSignal): Promise<Chromium> {
   const file = chromiumPlaces(process.platform, process.env, namesIn).find((place) => existsSync(place));
-  if (file === undefined) throw new ClassedError('tool_error', `There is no ${BUILTIN_NEEDS.browser ?? 'browser'} on the machine of this rollout. ${installHint('chromium')}.`);
+  if (file === undefined) throw new ClassedError('tool_error', `There is no ${CHROMIUM} on the machine of this rollout. ${installHint(CHROMIUM)}.`);
   // Beside the working directory: no file of the agent's, and gone with it.
   const profile = `${cwd}.browser`;
   await mkdir(profile, { recursive: true });

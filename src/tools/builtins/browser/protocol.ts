@@ -19,7 +19,7 @@ export class ProtocolError extends Error {}
 export class Protocol {
   readonly closed: Promise<void>;
   readonly #socket: WebSocket;
-  readonly #waiting = new Map<number, { readonly resolve: (result: Readonly<Record<string, unknown>>) => void; readonly reject: (error: Error) => void }>();
+  readonly #waiting = new Map<number, { readonly session: string | undefined; readonly resolve: (result: Readonly<Record<string, unknown>>) => void; readonly reject: (error: Error) => void }>();
   readonly #listeners = new Map<string, Listener[]>();
   #next = 1;
 
@@ -57,7 +57,7 @@ export class Protocol {
           reject(new ClassedError('tool_error', 'The browser has ended. The next call starts another one.'));
           return;
         }
-        this.#waiting.set(id, { resolve, reject });
+        this.#waiting.set(id, { session, resolve, reject });
         signal?.addEventListener('abort', onAbort, { once: true });
         this.#socket.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { sessionId: session }) }));
       });
@@ -70,6 +70,11 @@ export class Protocol {
 
   on(method: string, listener: Listener): void {
     this.#listeners.set(method, [...(this.#listeners.get(method) ?? []), listener]);
+  }
+
+  /** What was asked of a page that is gone is never answered. */
+  fail(session: string, error: Error): void {
+    for (const waiting of this.#waiting.values()) if (waiting.session === session) waiting.reject(error);
   }
 
   close(): void {

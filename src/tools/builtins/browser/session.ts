@@ -4,6 +4,7 @@ import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import type { Gate } from '../web/addresses.ts';
+import type { Outgoing } from '../web/outgoing.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 import { Protocol } from './protocol.ts';
 import { startProxy, type Proxy } from './proxy.ts';
@@ -24,6 +25,7 @@ export class BrowserSession {
   readonly #environment: ToolEnvironment;
   readonly #gate: Gate;
   readonly #open: boolean;
+  readonly #outgoing: Outgoing;
   /** What happened that nobody asked for: told with the next result. */
   readonly #notes: string[] = [];
   #running: Promise<Running> | undefined;
@@ -35,11 +37,12 @@ export class BrowserSession {
   /** Calls go one after the other: they share the page. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `open`: it may go everywhere, without a proxy. */
-  constructor(environment: ToolEnvironment, gate: Gate, open: boolean) {
+  /** `open`: it may go everywhere. */
+  constructor(environment: ToolEnvironment, gate: Gate, open: boolean, outgoing: Outgoing) {
     this.#environment = environment;
     this.#gate = gate;
     this.#open = open;
+    this.#outgoing = outgoing;
   }
 
   /** Does something in the tab that is in front, when all that was asked before is done. */
@@ -115,7 +118,7 @@ export class BrowserSession {
 
   async #start(signal: AbortSignal): Promise<Running> {
     await this.#ending;
-    const proxy = this.#open ? undefined : await startProxy(this.#gate);
+    const proxy = this.#open && !this.#outgoing.any ? undefined : await startProxy(this.#gate, this.#outgoing);
     let chromium: Chromium | undefined;
     try {
       chromium = await startChromium(this.#environment, proxy?.port, signal);

@@ -17,6 +17,12 @@ const frame = z.object({ frame: z.object({ id: z.string() }), get childFrames() 
 type Frame = z.output<typeof frame>;
 const evaluated = z.object({ result: z.object({ value: z.unknown().optional() }), exceptionDetails: z.object({ text: z.string(), exception: z.object({ description: z.string().optional() }).optional() }).optional() });
 
+const fileChooser = z.object({ mode: z.string().optional(), backendNodeId: z.number().optional() });
+
+function crash(): ClassedError {
+  return new ClassedError('tool_error', 'The page has crashed. browser_navigate shows it, or another one, anew.');
+}
+
 /** A page asked something of its user (`alert`, `confirm` …): it is answered at once, and told with the next result. */
 const dialogOpening = z.object({ type: z.string(), message: z.string() });
 
@@ -26,6 +32,9 @@ export class Tab {
   readonly #protocol: Protocol;
   readonly #notes: string[];
   #loading = false;
+  #crashed = false;
+  /** Where the page waits for files. */
+  #chooser: { readonly node: number; readonly several: boolean } | undefined;
   #loaded: (() => void)[] = [];
 
   constructor(protocol: Protocol, id: string, session: string, notes: string[]) {
@@ -44,13 +53,21 @@ export class Tab {
       this.#send('Page.handleJavaScriptDialog', { accept: data?.type !== 'prompt' }, anything).catch(() => undefined); // it went with its page
     });
     on('Inspector.targetCrashed', () => {
-      notes.push('The page has crashed.');
+      this.#crashed = true;
       this.#stopped();
+      protocol.fail(session, crash());
+    });
+    on('Page.fileChooserOpened', (params) => {
+      const { data } = fileChooser.safeParse(params);
+      if (data?.backendNodeId === undefined) return;
+      this.#chooser = { node: data.backendNodeId, several: data.mode === 'selectMultiple' };
+      notes.push('The page asks for a file; browser_file_upload gives it one.');
     });
   }
 
   async prepare(): Promise<void> {
     for (const domain of ['Page', 'DOM', 'Accessibility', 'Runtime']) await this.#send(`${domain}.enable`, {}, anything);
+    await this.#send('Page.setInterceptFileChooserDialog', { enabled: true }, anything);
   }
 
   async about(): Promise<{ readonly title: string; readonly url: string }> {
@@ -59,6 +76,8 @@ export class Tab {
 
   async navigate(url: string, signal: AbortSignal): Promise<void> {
     this.#loading = true;
+    this.#crashed = false;
+    this.#chooser = undefined;
     const { errorText, loaderId } = await this.#send('Page.navigate', { url }, z.object({ errorText: z.string().optional(), loaderId: z.string().optional() }), signal);
     if (errorText !== undefined) {
       this.#stopped();
@@ -144,6 +163,35 @@ export class Tab {
     return data;
   }
 
+  /** Gives files to the field with the ref, else to the one whose choice the page has opened. */
+  async upload(ref: string | undefined, files: readonly string[], signal: AbortSignal): Promise<void> {
+    const chooser = this.#chooser;
+    const several = ref === undefined ? chooser?.several : await this.#takesSeveral(ref, signal);
+    if (several === undefined) throw new ClassedError('tool_error', ref === undefined ? 'The page asks for no file. Click what opens its choice, or give the ref of its field.' : `${ref} is no field for files.`);
+    if (files.length > 1 && !several) throw new ClassedError('tool_error', 'The page takes one file, not several.');
+    if (ref !== undefined) await this.#onNode(ref, 'DOM.setFileInputFiles', signal, anything, { files: [...files] });
+    else await this.#send('DOM.setFileInputFiles', { backendNodeId: chooser?.node ?? 0, files: [...files] }, anything, signal);
+    this.#chooser = undefined;
+    await this.settle(signal);
+  }
+
+  /** undefined: it is no field for files. */
+  async #takesSeveral(ref: string, signal: AbortSignal): Promise<boolean | undefined> {
+    const found = await this.#call(ref, 'function () { return this.type === "file" && this.files ? { several: this.multiple } : null; }', [], signal);
+    return z.object({ several: z.boolean() }).safeParse(found).data?.several;
+  }
+
+  /** Puts the mouse over something. */
+  async hover(ref: string, signal: AbortSignal): Promise<void> {
+    await this.#mouse({ type: 'mouseMoved', ...(await this.#middle(ref, signal)) }, signal);
+    await this.settle(signal);
+  }
+
+  /** What a function of JavaScript gives in the page; of an element with a ref, which it is called with. */
+  async run(code: string, ref: string | undefined, signal: AbortSignal): Promise<unknown> {
+    return ref === undefined ? this.evaluate(`(${code})()`, signal) : this.#call(ref, `function () { return (${code})(this); }`, [], signal);
+  }
+
   /** As PNG, in base64. */
   async screenshot(full: boolean, ref: string | undefined, signal: AbortSignal): Promise<string> {
     const rectangle = z.object({ x: z.number(), y: z.number(), width: z.number(), height: z.number() });
@@ -193,6 +241,7 @@ export class Tab {
   }
 
   #send<T extends z.ZodType>(method: string, params: JsonObject, schema: T, signal?: AbortSignal): Promise<z.output<T>> {
+    if (this.#crashed) return Promise.reject(crash());
     return this.#protocol.send(method, params, schema, { session: this.session, signal });
   }
 
@@ -200,11 +249,11 @@ export class Tab {
     return this.#send('Input.dispatchMouseEvent', event, anything, signal);
   }
 
-  async #onNode<T extends z.ZodType = typeof anything>(ref: string, method: string, signal: AbortSignal, schema?: T): Promise<z.output<T>> {
+  async #onNode<T extends z.ZodType = typeof anything>(ref: string, method: string, signal: AbortSignal, schema?: T, params: JsonObject = {}): Promise<z.output<T>> {
     const node = nodeOf(ref);
     if (node === undefined) throw new ClassedError('invalid_arguments', `"${ref}" is no ref; they are like e12 and stand in snapshots.`);
     try {
-      return await this.#send(method, { backendNodeId: node }, schema ?? (anything as unknown as T), signal); // whoever gives none wants none
+      return await this.#send(method, { ...params, backendNodeId: node }, schema ?? (anything as unknown as T), signal); // whoever gives none wants none
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       throw new ClassedError('tool_error', `${ref} cannot be used: ${error.message}. Take a new snapshot: the page may have changed.`, { cause: error });
@@ -224,7 +273,7 @@ export class Tab {
   async #call(ref: string, fn: string, args: readonly (string | string[])[], signal: AbortSignal): Promise<unknown> {
     const { object } = await this.#onNode(ref, 'DOM.resolveNode', signal, z.object({ object: z.object({ objectId: z.string() }) }));
     const { result, exceptionDetails } = await this.#send('Runtime.callFunctionOn', {
-      objectId: object.objectId, functionDeclaration: fn, arguments: args.map((of) => ({ value: of })), returnByValue: true, userGesture: true,
+      objectId: object.objectId, functionDeclaration: fn, arguments: args.map((of) => ({ value: of })), returnByValue: true, awaitPromise: true, userGesture: true,
     }, evaluated, signal);
     if (exceptionDetails !== undefined) throw new ClassedError('tool_error', exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;

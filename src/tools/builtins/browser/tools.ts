@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { BrowserSettings } from '../../../config/schema/builtinSettings.ts';
@@ -7,7 +8,10 @@ import { abortedError } from '../../aborted.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
 import { builtin, type BuiltinTool } from '../builtinHost.ts';
+import { confine } from '../confine.ts';
+import { told } from '../told.ts';
 import { Gate } from '../web/addresses.ts';
+import { Outgoing } from '../web/outgoing.ts';
 import type { BrowserSession } from './session.ts';
 import type { Tab } from './tab.ts';
 
@@ -21,7 +25,7 @@ export function browserTools(environment: ToolEnvironment, settings: BrowserSett
   const open = settings.private_addresses === true;
   const gate = new Gate(open);
   let opened: Promise<BrowserSession> | undefined;
-  const session = (): Promise<BrowserSession> => (opened ??= import('./session.ts').then(({ BrowserSession: Session }) => new Session(environment, gate, open)));
+  const session = (): Promise<BrowserSession> => (opened ??= import('./session.ts').then(({ BrowserSession: Session }) => new Session(environment, gate, open, new Outgoing(settings.proxy))));
   const looking = { effect: 'pure', sessionBound: true } as const;
   const acting = { effect: 'irreversible', sessionBound: true } as const;
 
@@ -81,6 +85,33 @@ export function browserTools(environment: ToolEnvironment, settings: BrowserSett
       run: (args, { signal }) => shown(async (tab) => `Chosen: ${(await tab.select(args.ref, args.values, signal)).join(', ')}`, signal),
     }),
     builtin('browser', {
+      name: 'browser_hover', ...acting, description: 'Puts the mouse over something on the page, as for menus that open then.',
+      input: z.object({ element, ref }),
+      run: (args, { signal }) => shown(async (tab) => {
+        await tab.hover(args.ref, signal);
+        return undefined;
+      }, signal),
+    }),
+    builtin('browser', {
+      name: 'browser_file_upload', ...acting, description: 'Gives files of the working directory to a page that asks for them: to the field whose choice was opened by a click, or to the one with the ref.',
+      input: z.object({ paths: z.array(z.string().min(1)).min(1).describe('Paths relative to the working directory.'), element, ref: z.string().min(1).optional().describe('The field\'s ref in the last snapshot. Absent: the choice that the page has opened.') }),
+      run: async (args, { signal }) => {
+        const files = await Promise.all(args.paths.map((given) => told(given, () => fileAt(environment.cwd, given))));
+        return shown(async (tab) => {
+          await tab.upload(args.ref, files, signal);
+          return `Given: ${args.paths.join(', ')}`;
+        }, signal);
+      },
+    }),
+    builtin('browser', {
+      name: 'browser_evaluate', ...acting, description: 'Calls a function of JavaScript in the page and gives what it returns.',
+      input: z.object({ function: z.string().min(1).describe('() => { … }, or (element) => { … } with a ref.'), element, ref: z.string().min(1).optional().describe('Its ref in the last snapshot: what the function is called with.') }),
+      run: async (args, { signal }) => {
+        const value = await (await session()).inTab((tab) => tab.run(args.function, args.ref, signal), signal);
+        return textResponse({ text: value === undefined ? 'undefined' : JSON.stringify(value, null, 2) });
+      },
+    }),
+    builtin('browser', {
       name: 'browser_take_screenshot', ...looking, description: 'Gives a picture of the page, to look at.',
       input: z.object({ fullPage: z.boolean().default(false).describe('The whole page, not only what is in view.'), ref: z.string().optional().describe('Only this thing of the last snapshot.') }),
       run: async (args, { signal }) => {
@@ -112,6 +143,12 @@ export function browserTools(environment: ToolEnvironment, settings: BrowserSett
     }),
   ];
   return { tools, close: async () => (await opened)?.close() };
+}
+
+async function fileAt(cwd: string, given: string): Promise<string> {
+  const file = await confine(cwd, given);
+  if (!(await stat(file)).isFile()) throw new ClassedError('tool_error', `${given} is no file.`);
+  return file;
 }
 
 async function pageText(browser: BrowserSession, tab: Tab, said: string | undefined, signal: AbortSignal): Promise<string> {

@@ -10,8 +10,8 @@ export async function pdfText(bytes: Uint8Array, range: { readonly first: number
     const pages: Page[] = [];
     for (let number = range.first; number <= Math.min(range.last, document.numPages); number++) {
       if (signal.aborted) throw abortedError(signal);
-      const page = await document.getPage(number);
-      const { items } = await page.getTextContent();
+      const page = await readable(document.getPage(number));
+      const { items } = await readable(page.getTextContent());
       // What stands beside one another on a line comes in pieces of its own; a line's last piece says so.
       pages.push({ number, text: items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('').trim() });
       page.cleanup();
@@ -22,9 +22,13 @@ export async function pdfText(bytes: Uint8Array, range: { readonly first: number
   }
 }
 
-async function opened(bytes: Uint8Array): ReturnType<typeof getDocumentProxy> {
+function opened(bytes: Uint8Array): ReturnType<typeof getDocumentProxy> {
+  return readable(getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }));
+}
+
+async function readable<T>(piece: Promise<T>): Promise<T> {
   try {
-    return await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 });
+    return await piece;
   } catch (error) {
     const locked = error instanceof Error && error.name === 'PasswordException';
     throw new ClassedError('tool_error', locked ? 'The PDF is locked with a password.' : `This PDF cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });

@@ -5,6 +5,7 @@ import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
 import { builtin, type BuiltinTool } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
+import { textIn } from '../encoding.ts';
 
 const LARGEST = 64 * 1024 * 1024;
 
@@ -29,7 +30,7 @@ const READERS: Readonly<Record<string, (bytes: Buffer, range: Range, signal: Abo
   '.pdf': async (bytes, range, signal) => (await import('./pdf.ts')).pdfText(bytes, range, signal),
   '.docx': async (bytes) => (await import('./docx.ts')).docxText(bytes),
   '.pptx': async (bytes, range) => (await import('./pptx.ts')).pptxText(bytes, range),
-  '.html': async (bytes) => ({ kind: 'text', text: (await import('../web/readable.ts')).readable(bytes.toString('utf8')).text }),
+  '.html': async (bytes) => ({ kind: 'text', text: (await import('../web/readable.ts')).readable(textIn(bytes)).text }),
   '.csv': (bytes) => Promise.resolve(plain(bytes)),
   '.tsv': (bytes) => Promise.resolve(plain(bytes)),
   '.txt': (bytes) => Promise.resolve(plain(bytes)),
@@ -44,7 +45,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 };
 
 /** `extract_document_content`: documents of many kinds as text. */
-export function documentTools({ cwd }: ToolEnvironment): BuiltinTool[] {
+export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinTool[] {
   return [builtin('documents', {
     name: 'extract_document_content', effect: 'pure', sessionBound: false,
     description: `Gives a document as text: ${Object.keys(READERS).map((kind) => kind.slice(1)).join(', ')}. Pages of PDFs and slides keep their numbers; tables become tables of Markdown.`,
@@ -69,14 +70,6 @@ function inPages({ word, total, pages }: Extract<DocumentText, { kind: 'pages' }
   return pages.map(({ number, text }) => `--- ${word} ${number} of ${total} ---\n${text === '' ? `[no text on this ${word}]` : text}`).join('\n\n');
 }
 
-/** Text in UTF-8, UTF-16 with its mark, or else as Windows writes it in the West. */
 function plain(bytes: Buffer): DocumentText {
-  const mark = bytes.subarray(0, 2).toString('hex');
-  if (mark === 'fffe' || mark === 'feff') return { kind: 'text', text: new TextDecoder(mark === 'fffe' ? 'utf-16le' : 'utf-16be').decode(bytes) };
-  if (bytes.subarray(0, 8192).includes(0)) throw new ClassedError('tool_error', 'This is no text, whatever its name says.');
-  try {
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
-  } catch {
-    return { kind: 'text', text: new TextDecoder('windows-1252').decode(bytes) };
-  }
+  return { kind: 'text', text: textIn(bytes).replace(/^\uFEFF/, '') };
 }

@@ -5,6 +5,7 @@ import { textResponse } from '../../outcome.ts';
 import { ask } from '../ask.ts';
 import { builtin, type BuiltinTool } from '../builtinHost.ts';
 import { Gate } from '../web/addresses.ts';
+import { Outgoing } from '../web/outgoing.ts';
 import { mediaOf } from './source.ts';
 
 const LARGEST = 100 * 1024 * 1024;
@@ -17,6 +18,7 @@ const answer = z.object({ text: z.string() });
 /** `transcribe_audio`: what is said in recordings. */
 export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): BuiltinTool[] {
   const gate = new Gate(settings.private_addresses === true);
+  const outgoing = new Outgoing(settings.proxy);
   return [builtin('audio', {
     name: 'transcribe_audio', effect: 'pure', sessionBound: false,
     description: 'Gives what is said in recordings as text.',
@@ -25,17 +27,13 @@ export function audioTools({ cwd }: ToolEnvironment, settings: AudioSettings): B
       const { signal } = context;
       const texts: string[] = [];
       for (const given of audio_urls) {
-        const { name, type, bytes } = await mediaOf(cwd, given, gate, TYPES, LARGEST, signal);
-        const body = (): FormData => {
-          const form = new FormData();
-          form.set('file', new Blob([new Uint8Array(bytes)], { type }), name);
-          form.set('model', settings.model);
-          form.set('response_format', 'json');
-          if (settings.language !== undefined) form.set('language', settings.language);
-          return form;
+        const { name, type, bytes } = await mediaOf(cwd, given, gate, outgoing, TYPES, LARGEST, signal);
+        const form = {
+          file: new File([new Uint8Array(bytes)], name, { type }), model: settings.model, response_format: 'json',
+          ...(settings.language === undefined ? {} : { language: settings.language }),
         };
         const { text } = await ask({
-          who: 'The transcription', url: `${settings.endpoint.replace(/\/+$/, '')}/audio/transcriptions`, body, signal,
+          who: 'The transcription', url: `${settings.endpoint.replace(/\/+$/, '')}/audio/transcriptions`, body: form, signal, outgoing,
           headers: settings.api_key === undefined ? {} : { authorization: `Bearer ${settings.api_key}` },
         }, answer);
         texts.push(audio_urls.length === 1 ? text : `--- ${given} ---\n${text}`);

@@ -4,6 +4,7 @@ import type { ToolEnvironment } from '../../environment.ts';
 import { ask } from '../ask.ts';
 import { builtin, type BuiltinTool } from '../builtinHost.ts';
 import { Gate } from '../web/addresses.ts';
+import { Outgoing } from '../web/outgoing.ts';
 import { mediaOf } from './source.ts';
 
 const LARGEST = 20 * 1024 * 1024;
@@ -14,6 +15,7 @@ const answer = z.object({ choices: z.array(z.object({ message: z.object({ conten
 /** `image_recognition`: a question about images, put to a model that sees. */
 export function visionTools({ cwd }: ToolEnvironment, settings: VisionSettings): BuiltinTool[] {
   const gate = new Gate(settings.private_addresses === true);
+  const outgoing = new Outgoing(settings.proxy);
   return [builtin('vision', {
     name: 'image_recognition', effect: 'pure', sessionBound: false,
     description: 'Answers a question about images: what they show, what is written in them.',
@@ -22,14 +24,14 @@ export function visionTools({ cwd }: ToolEnvironment, settings: VisionSettings):
       question: z.string().min(1),
     }),
     run: async ({ image_urls, question }, { signal }) => {
-      const images = await Promise.all(image_urls.map((image) => mediaOf(cwd, image, gate, TYPES, LARGEST, signal)));
+      const images = await Promise.all(image_urls.map((image) => mediaOf(cwd, image, gate, outgoing, TYPES, LARGEST, signal)));
       const content = [
         ...images.map(({ type, bytes }) => ({ type: 'image_url', image_url: { url: `data:${type};base64,${bytes.toString('base64')}` } })),
         { type: 'text', text: question },
       ];
       const request = { model: settings.model, messages: [{ role: 'user', content }], ...(settings.max_tokens === undefined ? {} : { max_tokens: settings.max_tokens }) };
       const { choices } = await ask({
-        who: 'The vision model', url: `${settings.endpoint.replace(/\/+$/, '')}/chat/completions`, body: () => JSON.stringify(request), signal,
+        who: 'The vision model', url: `${settings.endpoint.replace(/\/+$/, '')}/chat/completions`, body: JSON.stringify(request), signal, outgoing,
         headers: settings.api_key === undefined ? {} : { authorization: `Bearer ${settings.api_key}` },
       }, answer);
       return { response: choices[0]?.message.content ?? '' };

@@ -3,7 +3,7 @@ import { unzipSync, zipSync } from 'fflate';
 import { ClassedError } from '../../../trace/classedError.ts';
 
 /** More than this unpacked is no document somebody wrote, but an archive made to fill a memory. */
-const LARGEST_UNPACKED = 512 * 1024 * 1024;
+const LARGEST_UNPACKED = 256 * 1024 * 1024;
 
 export type Parts = Record<string, Uint8Array>;
 

@@ -1,7 +1,7 @@
 /** XML of office documents as a tree. Names are compared without their prefixes, which each program chooses for itself. */
 import render from 'dom-serializer';
 import { Element, Text, type ChildNode, type Document } from 'domhandler';
-import { parseDocument } from 'htmlparser2';
+import { parseMarkup } from '../markup.ts';
 
 export { Element, Text };
 export type { ChildNode, Document };
@@ -9,7 +9,7 @@ export type { ChildNode, Document };
 export const XML_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
 export function parseXml(text: string): Document {
-  return parseDocument(text, { xmlMode: true });
+  return parseMarkup(text, { xml: true });
 }
 
 /** With the head that every part of an office document has. */

@@ -24,7 +24,7 @@ const cellName = z.string().regex(/^\$?[A-Za-z]{1,3}\$?\d{1,7}$/, 'a cell is wri
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** Workbooks (.xlsx): `extract_excel_content`, `read_data_from_excel`, `write_data_to_excel`, `apply_formula`. */
-export function spreadsheetTools({ cwd }: ToolEnvironment): BuiltinTool[] {
+export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinTool[] {
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const changing = { effect: 'irreversible', sessionBound: true } as const;
   return [

@@ -4,6 +4,7 @@
  * addresses they have at the very connection, so a name that changes its address meanwhile gets nowhere.
  */
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
+import { lookup as resolveNow } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { ClassedError } from '../../../trace/classedError.ts';
 
@@ -34,6 +35,13 @@ export class Gate {
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (!this.#open && isIP(host) !== 0 && isPrivate(host)) throw refused(host);
     return url;
+  }
+
+  /** Of a host that a proxy is asked for, which looks its name up itself: judged by what the name means here, where it means anything. Throws ClassedError `tool_error`. */
+  async checkName(host: string): Promise<void> {
+    if (this.#open || isIP(host) !== 0) return;
+    const addresses = await resolveNow(host, { all: true }).catch(() => []);
+    if (addresses.length > 0 && addresses.every(({ address }) => isPrivate(address))) throw refused(host);
   }
 
   /** For `connect` of sockets: fails for names of this network. */

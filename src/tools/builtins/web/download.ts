@@ -1,8 +1,10 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import type { Gate } from './addresses.ts';
+import type { Outgoing } from './outgoing.ts';
+import { Ways } from './ways.ts';
 
 export interface Download {
   /** After redirects. */
@@ -20,25 +22,25 @@ const HEADERS = {
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Buffer>> = { gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync, br: brotliDecompressSync };
 
 /** What an address gives. Throws ClassedError `tool_error` for anything but an answer with content of at most `most` bytes within `seconds`. */
-export async function download(address: string, gate: Gate, limits: { readonly most: number; readonly seconds: number }, signal: AbortSignal): Promise<Download> {
+export async function download(address: string, gate: Gate, outgoing: Outgoing, limits: { readonly most: number; readonly seconds: number }, signal: AbortSignal): Promise<Download> {
   const late = AbortSignal.timeout(limits.seconds * 1000);
   const both = AbortSignal.any([signal, late]);
-  const agent = new Agent({ connect: { lookup: gate.lookup }, headersTimeout: limits.seconds * 1000, bodyTimeout: limits.seconds * 1000 });
+  const ways = new Ways(gate, outgoing, limits.seconds * 1000);
   try {
-    return await follow(gate.check(address), gate, limits.most, agent, both);
+    return await follow(gate.check(address), gate, limits.most, ways, both);
   } catch (error) {
     if (signal.aborted) throw abortedError(signal);
     if (late.aborted) throw new ClassedError('tool_error', `${address} did not answer in full within ${limits.seconds} s.`, { cause: error });
     throw classed(error, address);
   } finally {
-    await agent.destroy();
+    await ways.end();
   }
 }
 
-async function follow(first: URL, gate: Gate, most: number, agent: Agent, signal: AbortSignal): Promise<Download> {
+async function follow(first: URL, gate: Gate, most: number, ways: Ways, signal: AbortSignal): Promise<Download> {
   let url = first;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const { statusCode, headers, body } = await request(url, { dispatcher: agent, signal, headers: HEADERS });
+    const { statusCode, headers, body } = await request(url, { dispatcher: await ways.to(url), signal, headers: HEADERS });
     const location = headers['location'];
     if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
       await body.dump();

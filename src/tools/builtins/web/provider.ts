@@ -1,6 +1,7 @@
 /** Who searches the web, behind one interface. */
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { brave } from './brave.ts';
+import type { Outgoing } from './outgoing.ts';
 import { google } from './google.ts';
 import { searxng } from './searxng.ts';
 
@@ -13,13 +14,13 @@ export interface SearchHit {
 /** Gives at most `count` pages. Throws ClassedError. */
 export type Search = (query: string, count: number, signal: AbortSignal) => Promise<readonly SearchHit[]>;
 
-export function searchOf(settings: SearchSettings): Search {
+export function searchOf(settings: SearchSettings, outgoing: Outgoing): Search {
   switch (settings.provider) {
     case 'google':
-      return google(settings);
+      return google(settings, outgoing);
     case 'brave':
-      return brave(settings);
+      return brave(settings, outgoing);
     case 'searxng':
-      return searxng(settings);
+      return searxng(settings, outgoing);
   }
 }

@@ -1,7 +1,7 @@
 /** Pages of HTML as text: headings, paragraphs, lists, tables and links, in the manner of Markdown. */
 import { Element, Text, type ChildNode } from 'domhandler';
-import { parseDocument } from 'htmlparser2';
 import { markdownTable } from '../documents/table.ts';
+import { parseMarkup } from '../markup.ts';
 
 export interface ReadablePage {
   readonly title: string | undefined;
@@ -20,7 +20,7 @@ const DEEPEST = 500;
 
 /** `base`: what links are relative to; without it they are left out. */
 export function readable(html: string, base?: URL): ReadablePage {
-  const tree = parseDocument(html);
+  const tree = parseMarkup(html, { xml: false });
   const title = find(tree.children, 'title');
   const whole = textOf(tree.children, { base, whole: false });
   // A page may be nothing but what is usually around.

@@ -1,17 +1,25 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { z } from 'zod';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
-import { textResponse } from '../../outcome.ts';
+import type { ToolEnvironment } from '../../environment.ts';
+import { readBeside } from '../beside/beside.ts';
 import { builtin, type BuiltinTool } from '../builtinHost.ts';
+import { confine } from '../confine.ts';
+import { told } from '../told.ts';
 import { Gate } from './addresses.ts';
-import type { Download } from './download.ts';
+import { Outgoing } from './outgoing.ts';
 
+const FILE = { most: 128 * 1024 * 1024, seconds: 600 } as const;
 const PAGE = { most: 10 * 1024 * 1024, seconds: 60 } as const;
 
-/** `search` and `read_webpage`. */
-export function searchTools(settings: SearchSettings): BuiltinTool[] {
+/** `search`, `read_webpage` and `download_file`. */
+export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: SearchSettings): BuiltinTool[] {
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const gate = new Gate(settings.private_addresses === true);
+  const outgoing = new Outgoing(settings.proxy);
   return [
     builtin('search', {
       name: 'search', ...readOnly,
@@ -19,7 +27,7 @@ export function searchTools(settings: SearchSettings): BuiltinTool[] {
       input: z.object({ query: z.string().min(1).describe('What to search for.'), num: z.number().int().min(1).max(20).default(5).describe('How many pages to give at most.') }),
       run: async ({ query, num }, { signal }) => {
         const { searchOf } = await import('./provider.ts');
-        const hits = await searchOf(settings)(query, num, signal);
+        const hits = await searchOf(settings, outgoing)(query, num, signal);
         return { response: hits.length === 0 ? 'Nothing was found.' : hits.map((hit) => ({ ...hit })) };
       },
     }),
@@ -29,33 +37,27 @@ export function searchTools(settings: SearchSettings): BuiltinTool[] {
       input: z.object({ url: z.string().min(1).describe('The address, with http:// or https://.') }),
       run: async ({ url }, { signal }) => {
         const { download } = await import('./download.ts');
-        const page = await download(url, gate, PAGE, signal);
-        return textResponse({ text: await textOf(page, signal) });
+        const { url: at, media, charset, bytes } = await download(url, gate, outgoing, PAGE, signal);
+        return readBeside({ kind: 'page', url: at.href, media, charset, bytes }, signal);
       },
     }),
+    builtin('search', {
+      name: 'download_file', effect: 'irreversible', sessionBound: true,
+      description: 'Downloads what is at an address into a file of the working directory.',
+      input: z.object({
+        url: z.string().min(1).describe('The address, with http:// or https://.'),
+        output_file_path: z.string().min(1).describe('Path of the file, relative to the working directory; folders above it are made.'),
+        overwrite: z.boolean().default(false).describe('Replace a file that is there.'),
+      }),
+      run: ({ url, output_file_path, overwrite }, { signal }) => told(output_file_path, async () => {
+        const target = await confine(cwd, output_file_path);
+        if (!overwrite && existsSync(target)) throw new ClassedError('tool_error', `${output_file_path} exists already; \`overwrite\` replaces it.`);
+        const { download } = await import('./download.ts');
+        const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
+        await mkdir(path.dirname(target), { recursive: true });
+        await writeFile(target, bytes, { flag: overwrite ? 'w' : 'wx' });
+        return { response: `Wrote ${bytes.length} bytes${media === '' ? '' : ` of ${media}`}.` };
+      }),
+    }),
   ];
-}
-
-async function textOf({ url, media, charset, bytes }: Download, signal: AbortSignal): Promise<string> {
-  if (media === 'application/pdf') {
-    const { pdfText } = await import('../documents/pdf.ts');
-    const document = await pdfText(bytes, { first: 1, last: Infinity }, signal);
-    return document.kind === 'text' ? document.text : document.pages.map(({ number, text }) => `--- page ${number} of ${document.total} ---\n${text}`).join('\n\n');
-  }
-  if (media !== '' && !/^text\/|json|xml|javascript/.test(media)) throw new ClassedError('tool_error', `${url.href} is no text but ${media}, with ${bytes.length} bytes.`);
-  const text = decoded(bytes, charset);
-  if (!media.includes('html') && !/^\s*<(!doctype html|html)/i.test(text)) return text;
-  const { readable } = await import('./readable.ts');
-  const page = readable(text, url);
-  return `${page.title === undefined ? '' : `${page.title}\n`}${url.href}\n\n${page.text === '' ? '[The page has no text. It may need a browser.]' : page.text}`;
-}
-
-/** By the charset that the server or the page tells. */
-function decoded(bytes: Buffer, charset: string | undefined): string {
-  const told = charset ?? /<meta[^>]+charset=["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8';
-  try {
-    return new TextDecoder(told).decode(bytes);
-  } catch {
-    return bytes.toString('utf8'); // a charset that does not exist
-  }
 }

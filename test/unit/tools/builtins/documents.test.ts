@@ -57,7 +57,7 @@ it('reads plain texts in whatever they are written', async () => {
 
 it('says what it cannot read', async () => {
   for (const [file, bytes, said] of [
-    ['a.doc', 'x', /Only the newer format \.docx/], ['a.xlsx', 'x', /extract_excel_content/], ['a.zzz', 'x', /Known: \.pdf/], ['b.docx', 'x', /not a \.docx document/], ['c.txt', '\0\0', /no text, whatever its name/],
+    ['a.doc', 'x', /Only the newer format \.docx/], ['a.xlsx', 'x', /extract_excel_content/], ['a.zzz', 'x', /Known: \.pdf/], ['b.docx', 'x', /not a \.docx document/], ['c.txt', '\0\0', /no text file/],
   ] as const) {
     await put(file, bytes);
     await assert.rejects(text(file), isClass('tool_error', said), file);

@@ -44,7 +44,7 @@ describe('image_recognition', () => {
 
   it('says what the model says', async () => {
     await using model = await stand((_, __, response) => { response.writeHead(400).end('{"error":"this model sees nothing"}'); });
-    await assert.rejects(ask({ endpoint: model.url, model: 'm' }, ['a.png']), isClass('tool_error', /The vision model answered with status 400: \{"error":"this model sees nothing"\}/));
+    await assert.rejects(ask({ endpoint: model.url, model: 'm' }, ['a.png']), isClass('tool_error', /The vision model answered with status 400: this model sees nothing/));
   });
 });
 

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { SearchSettings } from '../../../../src/config/schema/builtinSettings.ts';
@@ -63,13 +66,29 @@ describe('search', () => {
     });
     const tools = opened({ provider: 'brave', api_key: 'secret-key', url: `${brave.url}/?token=secret-key` });
     assert.equal((await callTool(tools, 'search', { query: 'a' })).response, 'Nothing was found.');
-    await assert.rejects(callTool(tools, 'search', { query: 'a' }), (error) => isClass('tool_error', /^Brave search answered with status 401: no such subscription$/)(error) && !String(error).includes('secret-key'));
+    await assert.rejects(callTool(tools, 'search', { query: 'a' }), (error) => isClass('tool_error', /^Brave search answered with status 401 \(the key `search\.api_key` is not taken\): no such subscription$/)(error) && !String(error).includes('secret-key'));
     await assert.rejects(callTool(tools, 'search', { query: 'a' }), isClass('tool_error', /not understood: <html>/));
     const cancel = new AbortController();
     const call = assert.rejects(callTool(tools, 'search', { query: 'a' }, callContext(cancel.signal)), isClass('cancelled', /cancelled/));
     setImmediate(() => { cancel.abort(); });
     await call;
   });
+});
+
+it('download_file puts what is at an address into a file', async () => {
+  const cwd = await mkdtemp(path.join(tmpdir(), 'download-'));
+  try {
+    await using site = await stand((_, __, response) => { response.setHeader('content-type', 'text/csv').end('a,b\n'); });
+    const tools = openBuiltin('search', { ...environment, cwd }, { search: { provider: 'searxng', url: 'http://localhost', private_addresses: true } });
+    const get = (args: object): Promise<{ readonly response: unknown }> => callTool(tools, 'download_file', { url: site.url, ...args });
+    assert.equal((await get({ output_file_path: 'in/a.csv' })).response, 'Wrote 4 bytes of text/csv.');
+    assert.equal(await readFile(path.join(cwd, 'in/a.csv'), 'utf8'), 'a,b\n');
+    await assert.rejects(get({ output_file_path: 'in/a.csv' }), isClass('tool_error', /exists already; `overwrite` replaces it/));
+    await get({ output_file_path: 'in/a.csv', overwrite: true });
+    await assert.rejects(get({ output_file_path: '../a.csv' }), isClass('tool_error', /outside of the working directory/));
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
 });
 
 describe('read_webpage', () => {

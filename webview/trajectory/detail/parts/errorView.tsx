@@ -1,33 +1,25 @@
 /** An error: its class and words, where it was thrown, and the lines around that place. */
 import { useEffect, useState } from 'preact/hooks';
 import type { TraceError } from '../../../../src/trace/schema.ts';
-import { Glyph } from '../../../components/marks/glyph.tsx';
-import { SourceLink } from '../../../components/link.tsx';
+import { ErrorWords } from '../../../components/errors/errorWords.tsx';
+import { framesOf, type Frame } from '../../../components/errors/frames.ts';
 import { sourceAround, type SourceLines } from '../../../data/sources.ts';
 import type { TrajectoryView } from '../../view.ts';
-import { framesOf } from './frames.ts';
 
 const LINES_AROUND = 4;
 
 export function ErrorView({ view, error }: { readonly view: TrajectoryView; readonly error: TraceError }) {
-  const { frames, hidden } = framesOf(error);
-  const open = (place: (typeof frames)[number]['place']): void => view.act({ do: 'source', place, rollout: view.data.rollout });
+  const [frame] = framesOf(error).frames;
   return (
     <section class="detail-section" aria-label="Error">
       <header class="section-head"><h3>Error</h3></header>
-      <div class="error-words"><Glyph outcome="failed" /> <strong>{error.class}</strong> <span class="error-message">{error.message}</span></div>
-      {frames.map((frame, index) => (
-        <div class="error-frame" key={index}>
-          <span class="dim">at</span> {frame.name !== undefined && <code>{frame.name}</code>} <SourceLink place={frame.place} onOpen={() => open(frame.place)} />
-        </div>
-      ))}
-      {hidden > 0 && <div class="error-frame dim">{hidden} {hidden === 1 ? 'frame' : 'frames'} of the runtime hidden</div>}
-      {frames[0] !== undefined && <Snippet view={view} frame={frames[0]} />}
+      <ErrorWords error={error} onOpen={(place) => view.act({ do: 'source', place, rollout: view.data.rollout })} />
+      {frame !== undefined && <Snippet view={view} frame={frame} />}
     </section>
   );
 }
 
-function Snippet({ view, frame }: { readonly view: TrajectoryView; readonly frame: ReturnType<typeof framesOf>['frames'][number] }) {
+function Snippet({ view, frame }: { readonly view: TrajectoryView; readonly frame: Frame }) {
   const { file, line, column } = frame.place;
   const submission = view.data.info?.submission;
   const [found, setFound] = useState<{ readonly of: string; readonly source: SourceLines | undefined }>();

@@ -1,5 +1,5 @@
 /** The stack of an error as frames: those of the user's files are places to go to, the others are counted. */
-import type { Place, TraceError } from '../../../../src/trace/schema.ts';
+import type { Place, TraceError } from '../../../src/trace/schema.ts';
 
 export interface Frame {
   readonly name: string | undefined;

@@ -1,0 +1,10 @@
+/** What a webview may load: the built pages and nothing else. */
+import * as vscode from 'vscode';
+
+export function webviewOptions(context: vscode.ExtensionContext): vscode.WebviewOptions {
+  return { enableScripts: true, localResourceRoots: [pageFolder(context)] };
+}
+
+export function pageFolder(context: vscode.ExtensionContext): vscode.Uri {
+  return vscode.Uri.joinPath(context.extensionUri, 'dist', 'webview');
+}

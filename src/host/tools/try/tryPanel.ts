@@ -1,0 +1,213 @@
+/** “Try Tool…” for one tool: its panel, the calls that are made from it, and its file as it changes. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { errorText, StudioError } from '../../../common/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../common/json.ts';
+import { pageHtml } from '../../../common/pageHtml.ts';
+import { pageToTry, triedCall, type ListedTool, type PageToTry, type TriedCall, type TryToPage } from '../../../protocol/tryPage.ts';
+import type { Place } from '../../../trace/schema.ts';
+import { TRY_VIEW_TYPE } from '../../contributions/names.ts';
+import { pageFolder, webviewOptions } from '../../pages/webviewFiles.ts';
+import type { DoAction } from '../../services.ts';
+import type { ToolCli } from './toolCli.ts';
+
+export interface TryPanelOptions {
+  readonly context: vscode.ExtensionContext;
+  readonly cli: ToolCli;
+  /** What every page may ask for. */
+  readonly act: DoAction;
+  /** Says what went wrong with something the panel asked for. */
+  readonly failed: (error: unknown) => void;
+  /** Arguments of the last call, for the next time the tool is tried. */
+  readonly keep: (given: JsonObject) => void;
+  readonly closed: () => void;
+}
+
+export class TryPanel {
+  readonly file: string;
+  readonly #view: vscode.WebviewPanel;
+  readonly #options: TryPanelOptions;
+  readonly #listeners: readonly vscode.Disposable[];
+  #tool: ListedTool;
+  /** To begin with, once the page is there. */
+  #given: JsonObject | undefined;
+  #calling: AbortController | undefined;
+  #reading: AbortController | undefined;
+  /** Somebody said once that what it changes may be changed. */
+  #accepted = false;
+
+  /** `file`: the tool module or agent file. */
+  constructor(file: string, tool: ListedTool, given: JsonObject | undefined, options: TryPanelOptions) {
+    this.file = file;
+    this.#tool = tool;
+    this.#given = given;
+    this.#options = options;
+    const { context } = options;
+    this.#view = vscode.window.createWebviewPanel(TRY_VIEW_TYPE, `Try ${tool.name}`, vscode.ViewColumn.Active, { ...webviewOptions(context), retainContextWhenHidden: true });
+    this.#view.iconPath = vscode.Uri.joinPath(context.extensionUri, 'media', 'icons', 'pages', 'try.svg');
+    this.#listeners = [
+      this.#view.webview.onDidReceiveMessage((raw: unknown) => this.#heard(raw)),
+      vscode.workspace.onDidSaveTextDocument(({ uri }) => {
+        if (this.#isSource(uri)) void this.#readAnew();
+      }),
+      this.#view.onDidDispose(() => {
+        this.#calling?.abort();
+        this.#reading?.abort();
+        for (const listener of this.#listeners) listener.dispose();
+        options.closed();
+      }),
+    ];
+    this.#view.webview.html = documentOf(this.#view, context);
+  }
+
+  get tool(): string {
+    return this.#tool.name;
+  }
+
+  /** Shows it again, with the tool as it is now. */
+  show(tool: ListedTool, given: JsonObject | undefined): void {
+    this.#view.reveal();
+    this.#tool = tool;
+    this.#tell(given);
+  }
+
+  dispose(): void {
+    this.#view.dispose();
+  }
+
+  #heard(raw: unknown): void {
+    const message = pageToTry.safeParse(raw);
+    if (!message.success) this.#options.failed(new StudioError('internal', 'The panel of a tool sent a message that could not be read.', { cause: message.error }));
+    else this.#take(message.data).catch((error: unknown) => this.#options.failed(error));
+  }
+
+  async #take(message: PageToTry): Promise<void> {
+    switch (message.type) {
+      case 'ready':
+        this.#tell(this.#given);
+        return;
+      case 'run':
+        await this.#run(message.arguments);
+        return;
+      case 'cancel':
+        this.#calling?.abort();
+        return;
+      case 'source':
+        await this.#open(message.place);
+        return;
+      case 'document':
+        await this.#options.act({ do: 'document', title: message.title, text: message.text, language: message.language });
+        return;
+      case 'copy':
+        await this.#options.act({ do: 'copy', text: message.text });
+    }
+  }
+
+  async #run(given: Json): Promise<void> {
+    if (this.#calling !== undefined) return;
+    const calling = new AbortController();
+    this.#calling = calling;
+    try {
+      if (isJsonObject(given)) this.#options.keep(given);
+      if (!(await this.#isAccepted())) {
+        this.#post({ type: 'unmade', why: 'cancelled', text: 'It was not to be called.' });
+        return;
+      }
+      await vscode.workspace.saveAll(false); // its code is read from the disk
+      this.#post({ type: 'made', call: await this.#call(given, calling.signal) });
+    } catch (error) {
+      this.#post({ type: 'unmade', why: calling.signal.aborted || StudioError.is(error, 'cancelled') ? 'cancelled' : 'failed', text: errorText(error) });
+    } finally {
+      this.#calling = undefined;
+    }
+  }
+
+  async #call(given: Json, signal: AbortSignal): Promise<TriedCall> {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-form-'));
+    try {
+      const file = path.join(folder, 'arguments.json');
+      await writeFile(file, JSON.stringify(given));
+      return triedCall.parse(await this.#options.cli.json(this.file, ['try', this.file, this.#tool.name, '--arguments', file], signal, (text) => this.#post({ type: 'told', text })));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async #isAccepted(): Promise<boolean> {
+    if (this.#tool.effect !== 'irreversible' || this.#accepted) return true;
+    const detail = 'The tool does not say that it is pure or restorable: what it changes outside cannot be undone. This is asked once for this panel.';
+    this.#accepted = (await vscode.window.showWarningMessage(`Call ${this.#tool.name}?`, { modal: true, detail }, 'Call')) !== undefined;
+    return this.#accepted;
+  }
+
+  /** Whether it is what the tool is read from: its file, or the module that the file names. */
+  #isSource(uri: vscode.Uri): boolean {
+    if (uri.scheme !== 'file') return false;
+    const { place } = this.#tool;
+    const files = [this.file, ...(place === undefined ? [] : [fileAbove(this.file, place.file) ?? ''])];
+    return files.some((file) => path.relative(file, uri.fsPath) === '');
+  }
+
+  /** The newest look counts. */
+  async #readAnew(): Promise<void> {
+    this.#reading?.abort();
+    const reading = new AbortController();
+    this.#reading = reading;
+    try {
+      const { tools, problems } = await this.#options.cli.list(this.file, reading.signal);
+      const found = tools.find(({ name }) => name === this.#tool.name);
+      if (found !== undefined) this.#tool = found;
+      if (!reading.signal.aborted) this.#tell(undefined, found === undefined ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} any more.`) : undefined);
+    } catch (error) {
+      if (!reading.signal.aborted) this.#tell(undefined, errorText(error));
+    }
+  }
+
+  /** A line of a stack; without one the tool, or its file. Beside the panel, unless the file is in sight. */
+  async #open(place: Place | undefined): Promise<void> {
+    const at = place ?? this.#tool.place;
+    const file = at === undefined ? this.file : fileAbove(this.file, at.file);
+    if (file === undefined) throw new StudioError('not_found', `There is no file ${at?.file ?? ''}.`);
+    const uri = vscode.Uri.file(file);
+    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+    const document = await vscode.workspace.openTextDocument(uri);
+    const position = document.validatePosition(new vscode.Position((at?.line ?? 1) - 1, (at?.column ?? 1) - 1));
+    await vscode.window.showTextDocument(document, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside, selection: new vscode.Range(position, position) });
+  }
+
+  #tell(given: JsonObject | undefined, problem?: string): void {
+    this.#post({
+      type: 'tool', tool: this.#tool, file: vscode.workspace.asRelativePath(this.file, false),
+      ...(given === undefined ? {} : { arguments: given }), ...(problem === undefined ? {} : { problem }),
+    });
+  }
+
+  #post(message: TryToPage): void {
+    void this.#view.webview.postMessage(message);
+  }
+}
+
+function documentOf({ webview, title }: vscode.WebviewPanel, context: vscode.ExtensionContext): string {
+  const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
+  const own = webview.cspSource;
+  return pageHtml({
+    title,
+    sources: { script: [own], style: [own], font: [own], img: [own, 'data:'], connect: [], worker: ['blob:'] },
+    script: { url: url('try.js') },
+    style: { url: url('try.css') },
+    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try' },
+  });
+}
+
+/** Stacks name files as the tool's project does: from a folder above the tool. */
+function fileAbove(tool: string, named: string): string | undefined {
+  if (path.isAbsolute(named)) return named;
+  for (let folder = path.dirname(tool); ; folder = path.dirname(folder)) {
+    const candidate = path.join(folder, ...named.split('/'));
+    if (existsSync(candidate)) return candidate;
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}

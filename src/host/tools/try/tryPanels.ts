@@ -1,0 +1,82 @@
+/** The panels of “Try Tool…”: one per tool, with the arguments it was last tried with. The tool runs in a process of its own. */
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { z } from 'zod';
+import { errorText, StudioError } from '../../../common/errors.ts';
+import type { JsonObject } from '../../../common/json.ts';
+import type { ListedTool } from '../../../protocol/tryPage.ts';
+import type { StoredValues } from '../../launch/values/storedValues.ts';
+import type { DoAction, Services } from '../../services.ts';
+import { withProgress } from '../../window/progress.ts';
+import { ToolCli } from './toolCli.ts';
+import { TryPanel } from './tryPanel.ts';
+
+const MEMORY = 'tries';
+const MOST_KEPT = 50;
+const MOST_KEPT_CHARS = 20_000;
+const kept = z.array(z.object({ file: z.string(), tool: z.string(), arguments: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject> })).catch([]);
+
+export class TryPanels implements vscode.Disposable {
+  readonly #services: Pick<Services, 'cli' | 'log' | 'context'>;
+  readonly #cli: ToolCli;
+  readonly #act: DoAction;
+  readonly #panels = new Set<TryPanel>();
+
+  constructor(services: Pick<Services, 'cli' | 'log' | 'context'>, { values, act }: { readonly values: StoredValues; readonly act: DoAction }) {
+    this.#services = services;
+    this.#act = act;
+    this.#cli = new ToolCli(services.cli, values);
+  }
+
+  dispose(): void {
+    for (const panel of [...this.#panels]) panel.dispose();
+  }
+
+  /** Asks for a tool of the file where none is named, and opens its panel: the one that is open where there is one. `given`: arguments to begin with. */
+  async open(file: string, name?: string, given?: JsonObject): Promise<void> {
+    await vscode.workspace.saveAll(false); // its code is read from the disk
+    const { tools, problems } = await withProgress(`Reading the tools of ${path.basename(file)}`, ({ signal }) => this.#cli.list(file, signal));
+    for (const problem of problems) this.#services.log.warn(problem);
+    const tool = name === undefined ? await chosen(tools, problems, file) : tools.find((candidate) => candidate.name === name);
+    if (tool === undefined) {
+      if (name === undefined) return;
+      throw new StudioError('not_found', `${path.basename(file)} has no tool ${name}.`, { mend: problems[0] ?? 'Export it.' });
+    }
+    const open = [...this.#panels].find((panel) => panel.file === file && panel.tool === tool.name);
+    if (open !== undefined) {
+      open.show(tool, given);
+      return;
+    }
+    const panel: TryPanel = new TryPanel(file, tool, given ?? this.#kept().find((one) => one.file === file && one.tool === tool.name)?.arguments, {
+      context: this.#services.context, cli: this.#cli, act: this.#act,
+      failed: (error) => this.#failed(error),
+      keep: (last) => this.#keep(file, tool.name, last),
+      closed: () => this.#panels.delete(panel),
+    });
+    this.#panels.add(panel);
+  }
+
+  #failed(error: unknown): void {
+    this.#services.log.error(error instanceof Error ? error : String(error));
+    void vscode.window.showErrorMessage(errorText(error));
+  }
+
+  #kept(): z.infer<typeof kept> {
+    return kept.parse(this.#services.context.workspaceState.get(MEMORY) ?? []);
+  }
+
+  /** Of every tool the last arguments; long ones are for the panel alone. */
+  #keep(file: string, tool: string, given: JsonObject): void {
+    if (JSON.stringify(given).length > MOST_KEPT_CHARS) return;
+    const others = this.#kept().filter((one) => one.file !== file || one.tool !== tool);
+    this.#services.context.workspaceState.update(MEMORY, [{ file, tool, arguments: given }, ...others].slice(0, MOST_KEPT)).then(undefined, (error: unknown) => this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`));
+  }
+}
+
+async function chosen(tools: readonly ListedTool[], problems: readonly string[], file: string): Promise<ListedTool | undefined> {
+  if (tools.length === 0) throw new StudioError('not_found', `${path.basename(file)} has no tools.`, { mend: problems[0] ?? 'Export one, or name one under `tools:`.' });
+  if (tools.length === 1 && problems.length === 0) return tools[0];
+  const items = tools.map((tool) => ({ label: tool.name, description: `${tool.from.name} · ${tool.effect}`, detail: tool.description.split('\n')[0] ?? '', tool }));
+  const picked = await vscode.window.showQuickPick(items, { title: 'Try Tool', placeHolder: problems.length === 0 ? 'Which tool?' : `Which tool? ${problems[0] ?? ''}`, matchOnDetail: true });
+  return picked?.tool;
+}

@@ -1,0 +1,10 @@
+/** What a reading thread is asked, and what it answers. */
+import type { JsonObject } from '../../../common/json.ts';
+import type { ToolOutcome } from '../../../rollout/ports.ts';
+import type { ErrorClass } from '../../../trace/schema.ts';
+
+export type Job =
+  | { readonly kind: 'tool'; readonly set: 'documents' | 'spreadsheet'; readonly name: string; readonly cwd: string; readonly args: JsonObject }
+  | { readonly kind: 'page'; readonly url: string; readonly media: string; readonly charset: string | undefined; readonly bytes: Uint8Array };
+
+export type Reply = { readonly outcome: ToolOutcome } | { readonly error: { readonly class: ErrorClass; readonly message: string } };

@@ -1,0 +1,38 @@
+import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import type { Gate } from './addresses.ts';
+import { plainHost, proxyAuthorization, type Outgoing } from './outgoing.ts';
+
+/** How requests get to where they go: straight, by the gate's judgement of names, or through a proxy. */
+export class Ways {
+  readonly #gate: Gate;
+  readonly #outgoing: Outgoing;
+  readonly #timeoutMs: number;
+  readonly #opened = new Map<string, Dispatcher>();
+
+  constructor(gate: Gate, outgoing: Outgoing, timeoutMs: number) {
+    this.#gate = gate;
+    this.#outgoing = outgoing;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Throws ClassedError where it may not go. */
+  async to(url: URL): Promise<Dispatcher> {
+    const proxy = this.#outgoing.for(url);
+    const timeouts = { headersTimeout: this.#timeoutMs, bodyTimeout: this.#timeoutMs };
+    if (proxy === undefined) return this.#kept('', () => new Agent({ connect: { lookup: this.#gate.lookup }, ...timeouts }));
+    await this.#gate.checkName(plainHost(url));
+    const tunnel = url.protocol === 'https:';
+    const { 'proxy-authorization': token } = proxyAuthorization(proxy);
+    return this.#kept(`${tunnel ? 'tunnel' : 'plain'} ${proxy.origin}`, () => new ProxyAgent({ uri: proxy.origin, proxyTunnel: tunnel, ...(token === undefined ? {} : { token }), ...timeouts }));
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map((way) => way.destroy()));
+  }
+
+  #kept(key: string, make: () => Dispatcher): Dispatcher {
+    const known = this.#opened.get(key) ?? make();
+    this.#opened.set(key, known);
+    return known;
+  }
+}

@@ -1,0 +1,21 @@
+/** An error's class and words, and where it was thrown. */
+import type { Place, TraceError } from '../../../src/trace/schema.ts';
+import { SourceLink } from '../link.tsx';
+import { Glyph } from '../marks/glyph.tsx';
+import { framesOf } from './frames.ts';
+import './errors.css';
+
+export function ErrorWords({ error, onOpen }: { readonly error: TraceError; readonly onOpen: (place: Place) => void }) {
+  const { frames, hidden } = framesOf(error);
+  return (
+    <>
+      <div class="error-words"><Glyph outcome="failed" /> <strong>{error.class}</strong> <span class="error-message">{error.message}</span></div>
+      {frames.map((frame, index) => (
+        <div class="error-frame" key={index}>
+          <span class="dim">at</span> {frame.name !== undefined && <code>{frame.name}</code>} <SourceLink place={frame.place} onOpen={() => onOpen(frame.place)} />
+        </div>
+      ))}
+      {hidden > 0 && <div class="error-frame dim">{hidden} {hidden === 1 ? 'frame' : 'frames'} of the runtime hidden</div>}
+    </>
+  );
+}

@@ -1,0 +1,18 @@
+/** Where the panel of “Try Tool…” begins, in VS Code. */
+import { render } from 'preact';
+import { firstRowsShown } from '../components/later.ts';
+import '../theme/page.css';
+import { TryPage } from './tryPage.tsx';
+import { TrySession } from './trySession.ts';
+
+const api = globalThis.acquireVsCodeApi?.();
+const root = document.querySelector('#page');
+if (api !== undefined && root !== null) {
+  const session = new TrySession({
+    post: (message) => api.postMessage(message),
+    listen: (take) => window.addEventListener('message', (event: MessageEvent<unknown>) => take(event.data)),
+  });
+  root.replaceChildren();
+  render(<TryPage session={session} />, root);
+  firstRowsShown();
+}

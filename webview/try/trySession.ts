@@ -1,0 +1,171 @@
+/** One tool that is tried: what its form holds, the call that is made, and those that were. */
+import { Emitter } from '../../src/common/emitter.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../src/common/json.ts';
+import { tryToPage, type ListedTool, type PageToTry, type TriedCall, type TryToPage } from '../../src/protocol/tryPage.ts';
+import { asJson, firstMembers, problemsOf, type FormProblem, type Members } from './form/value.ts';
+
+/** What the panel is in: an editor, or a story. */
+export interface TryHost {
+  post(message: PageToTry): void;
+  /** Messages as they come, not parsed yet. */
+  listen(take: (data: unknown) => void): void;
+}
+
+export interface Try {
+  /** Of this panel, from 1 on. */
+  readonly number: number;
+  readonly at: number;
+  readonly arguments: Json;
+  readonly outcome: { readonly call: TriedCall } | { readonly why: 'failed' | 'cancelled'; readonly text: string };
+}
+
+export interface Running {
+  readonly since: number;
+  readonly arguments: Json;
+  /** What it printed so far. */
+  readonly told: readonly string[];
+}
+
+/** Tries that are kept, the newest first. */
+const MOST_TRIES = 20;
+const MOST_TOLD = 1_000;
+
+export class TrySession {
+  readonly #host: TryHost;
+  readonly #changed = new Emitter<undefined>();
+  readonly changed = this.#changed.event;
+  tool: ListedTool | undefined;
+  /** The file it is in, as people know it. */
+  file = '';
+  /** Why the file could not be read anew. */
+  problem: string | undefined;
+  members: Members = {};
+  /** While the arguments are edited as JSON: the text. */
+  text: string | undefined;
+  running: Running | undefined;
+  tries: readonly Try[] = [];
+  /** Of the try that is looked at; the newest, unless one was picked. */
+  picked: number | undefined;
+  /** Somebody wanted to run it as it is: then also what is missing is a problem. */
+  wanted = false;
+
+  constructor(host: TryHost) {
+    this.#host = host;
+    host.listen((data) => {
+      const message = tryToPage.safeParse(data);
+      if (message.success) this.#take(message.data);
+      else console.error('a message of the extension could not be read', message.error.issues[0]?.message);
+    });
+    host.post({ type: 'ready' });
+  }
+
+  get shown(): Try | undefined {
+    return this.tries.find(({ number }) => number === this.picked) ?? this.tries[0];
+  }
+
+  /** What is wrong with the arguments. */
+  get problems(): readonly FormProblem[] {
+    if (this.tool === undefined) return [];
+    if (this.text !== undefined && argumentsIn(this.text) === undefined) return [{ path: [], text: 'This is not a JSON object.' }];
+    const { parameters } = this.tool;
+    return problemsOf(parameters, parameters, this.members, true).filter(({ missing }) => this.wanted || missing !== true);
+  }
+
+  write(members: Members): void {
+    this.members = members;
+    this.#tell();
+  }
+
+  /** Goes from fields to text, and back where the text is an object. */
+  asText(on: boolean): void {
+    if (on) this.text = JSON.stringify(asJson(this.members) ?? {}, null, 2);
+    else if (this.text !== undefined && argumentsIn(this.text) !== undefined) this.text = undefined;
+    this.#tell();
+  }
+
+  writeText(text: string): void {
+    this.text = text;
+    this.members = argumentsIn(text) ?? this.members;
+    this.#tell();
+  }
+
+  /** Makes the call, or tells what keeps it from being made: the first of that. */
+  run(): FormProblem | undefined {
+    if (this.running !== undefined || this.tool === undefined) return undefined;
+    this.wanted = true;
+    const [problem] = this.problems;
+    if (problem === undefined) {
+      const given = asJson(this.members) ?? {};
+      this.running = { since: Date.now(), arguments: given, told: [] };
+      this.picked = undefined;
+      this.#host.post({ type: 'run', arguments: given });
+    }
+    this.#tell();
+    return problem;
+  }
+
+  cancel(): void {
+    if (this.running !== undefined) this.#host.post({ type: 'cancel' });
+  }
+
+  pick(number: number): void {
+    this.picked = number;
+    this.#tell();
+  }
+
+  /** Puts the arguments of an earlier try into the form. */
+  putBack({ arguments: given }: Try): void {
+    this.#fill(isJsonObject(given) ? given : {});
+    this.#tell();
+  }
+
+  post(message: Extract<PageToTry, { type: 'source' | 'document' | 'copy' }>): void {
+    this.#host.post(message);
+  }
+
+  #take(message: TryToPage): void {
+    switch (message.type) {
+      case 'tool':
+        this.problem = message.problem;
+        this.file = message.file;
+        if (this.tool === undefined) this.members = firstMembers(message.tool.parameters);
+        this.tool = message.tool;
+        if (message.arguments !== undefined) this.#fill(message.arguments);
+        break;
+      case 'told':
+        if (this.running !== undefined) this.running = { ...this.running, told: [...this.running.told, message.text].slice(-MOST_TOLD) };
+        break;
+      case 'made':
+        this.#ended({ call: message.call });
+        break;
+      case 'unmade':
+        this.#ended({ why: message.why, text: message.text });
+    }
+    this.#tell();
+  }
+
+  #fill(given: JsonObject): void {
+    this.members = given;
+    if (this.text !== undefined) this.text = JSON.stringify(given, null, 2);
+  }
+
+  #ended(outcome: Try['outcome']): void {
+    if (this.running === undefined) return;
+    const { since, arguments: given } = this.running;
+    this.tries = [{ number: (this.tries[0]?.number ?? 0) + 1, at: since, arguments: given, outcome }, ...this.tries].slice(0, MOST_TRIES);
+    this.running = undefined;
+  }
+
+  #tell(): void {
+    this.#changed.fire(undefined);
+  }
+}
+
+function argumentsIn(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined; // told beside the text
+  }
+}
