@@ -85,5 +85,5 @@ test('the icon of a batch’s page tells whether it runs', () => {
 
 test('every icon there is has its file', () => {
   const folder = path.join(import.meta.dirname, '../../../../media/icons/pages');
-  assert.deepEqual(readdirSync(folder).sort(), ['batch', ...OUTCOMES].map((icon) => `${icon}.svg`).sort());
+  assert.deepEqual(readdirSync(folder).sort(), ['batch', 'try', ...OUTCOMES].map((icon) => `${icon}.svg`).sort());
 });
