@@ -22,15 +22,20 @@ export async function checkFiles(files: Files, paths: readonly string[]): Promis
 }
 
 async function checkFile(files: Files, path: string): Promise<readonly Problem[]> {
+  return (await checkConfig(files, path, Infinity)) ?? (await checkDataset(files, files.absolute(path)));
+}
+
+/** All problems of an agent, world or batch file, with those of everything it names; undefined for any other. `records`: so many of a dataset are looked at. */
+export async function checkConfig(files: Files, path: string, records: number): Promise<readonly Problem[] | undefined> {
   switch (fileKind(path)) {
     case 'agent':
       return (await loadAgent(files, path)).problems;
     case 'world':
       return (await loadWorld(files, path)).problems;
     case 'batch':
-      return (await loadBatch(files, path, { records: Infinity })).problems;
+      return (await loadBatch(files, path, { records })).problems;
     case undefined:
-      return checkDataset(files, files.absolute(path));
+      return undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import { commands } from './contributions/commands.ts';
 import { breakpoints, debuggers, DEBUG_TYPE, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
 import { menus } from './contributions/menus.ts';
-import { MCP_PROVIDER, PAGE_VIEW_TYPE } from './contributions/names.ts';
+import { MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE } from './contributions/names.ts';
 import { configuration } from './contributions/settings.ts';
 import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
 import { walkthroughs } from './contributions/walkthrough.ts';
@@ -25,6 +25,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
     // An agent file that is opened alone.
     'onLanguage:yaml',
     `onWebviewPanel:${PAGE_VIEW_TYPE}`,
+    `onWebviewPanel:${TRY_VIEW_TYPE}`,
     `onDebugResolve:${DEBUG_TYPE}`,
     'onUri',
   ],

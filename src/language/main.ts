@@ -3,6 +3,7 @@ import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { diskFiles } from '../client/disk.ts';
 import type { JsonObject } from '../common/json.ts';
 import { joinPath } from '../config/paths.ts';
+import { BUILTINS } from '../config/schema/toolEntry.ts';
 import { allowedEnvironment } from '../tools/environment.ts';
 import { LiveFacts } from './facts/liveFacts.ts';
 import { serve } from './serve.ts';
@@ -20,6 +21,12 @@ export function startLanguageServer(streams?: { readonly input: NodeJS.ReadableS
       const at = cwd === undefined ? folder : joinPath(folder, cwd);
       const tools = await listMcpTools(command === undefined ? { url, headers } : { command, args: [...args], env, cwd: at }, folder, allowedEnvironment(process.env), AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]));
       return tools.map(({ name, description, inputSchema }) => ({ name, ...(description === undefined ? {} : { description }), input: inputSchema as JsonObject })); // JSON by the protocol
+    },
+    async builtinTools(set) {
+      const name = BUILTINS.find((known) => known === set);
+      if (name === undefined) return [];
+      const { builtinSpecs } = await import('../tools/builtins/specs.ts');
+      return (await builtinSpecs(name)).map(({ name: tool, description, parameters }) => ({ name: tool, description, input: parameters }));
     },
   });
   const connection = streams === undefined ? createConnection(ProposedFeatures.all) : createConnection(ProposedFeatures.all, streams.input, streams.output);

@@ -23,6 +23,10 @@ export const triedCall = z.object({
 });
 export type TriedCall = z.infer<typeof triedCall>;
 
+/** What a panel shows: the editor keeps it for the next window. */
+export const tryShown = z.object({ file: z.string(), tool: z.string() });
+export type TryShown = z.infer<typeof tryShown>;
+
 export const pageToTry = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('run'), arguments: json }),

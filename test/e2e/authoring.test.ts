@@ -180,4 +180,14 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await panel().getByText('cancelled').first().waitFor({ timeout: PATIENCE_MS });
     assert.deepEqual(story.code.consoleErrors(), []);
   });
+
+  story.step('after a reload of the window it is there again, and may be run', async () => {
+    const { workbench, page } = story.code;
+    await story.code.reload();
+    await workbench.tab('Try wait_words').waitFor({ timeout: PATIENCE_MS });
+    await panel().getByRole('button', { name: 'Run' }).click();
+    await panel().getByText('waiting').first().waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Escape');
+    await panel().getByText('cancelled').first().waitFor({ timeout: PATIENCE_MS });
+  });
 });

@@ -8,6 +8,7 @@ import { TrySession } from './trySession.ts';
 const api = globalThis.acquireVsCodeApi?.();
 const root = document.querySelector('#page');
 if (api !== undefined && root !== null) {
+  api.setState(JSON.parse(document.body.dataset['shown'] ?? 'null')); // the next window brings it back
   const session = new TrySession({
     post: (message) => api.postMessage(message),
     listen: (take) => window.addEventListener('message', (event: MessageEvent<unknown>) => take(event.data)),

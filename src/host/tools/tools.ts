@@ -1,5 +1,6 @@
 /** Tools where they are written: try one, add those of a server or of a service. Here only what VS Code must know at once. */
 import * as vscode from 'vscode';
+import { TRY_VIEW_TYPE } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { DoAction, RegisterCommand, Services } from '../services.ts';
@@ -31,6 +32,7 @@ export function registerTools(services: Services, register: RegisterCommand, { v
       if (event.affectsConfiguration(`${SECTION}.tools`)) changed.fire();
     }),
     registerGroup(register, ['rollout.tryTool', 'rollout.addMcpServer', 'rollout.importOpenApi'], async () => (await import('./commands.ts')).toolCommands(services, values, await panels())),
+    vscode.window.registerWebviewPanelSerializer(TRY_VIEW_TYPE, { deserializeWebviewPanel: async (view, state) => (await panels()).restore(view, state) }),
     new vscode.Disposable(() => made?.dispose()),
   );
 }

@@ -1,6 +1,5 @@
 /** All problems of one agent, world or batch file, with those of everything it names. */
-import { fileKind } from '../../config/jsonSchema.ts';
-import { loadAgent, loadBatch, loadWorld } from '../../config/load.ts';
+import { checkConfig } from '../../config/checkFiles.ts';
 import { sortProblems, type Problem } from '../../config/source/problem.ts';
 import type { Workspace } from '../workspace.ts';
 import { watched } from '../workspace/cachedFiles.ts';
@@ -19,19 +18,6 @@ export interface Checked {
 export async function checkFile(workspace: Workspace, path: string): Promise<Checked> {
   const looked = new Set([path]);
   const files = watched(workspace.files, looked, (file, text) => workspace.parse(file, text));
-  const problems = [...(await load(files, path)), ...(await memberProblems(workspace, path, looked)), ...(await servedProblems(workspace, path))];
+  const problems = [...((await checkConfig(files, path, RECORDS)) ?? []), ...(await memberProblems(workspace, path, looked)), ...(await servedProblems(workspace, path))];
   return { problems: sortProblems(problems), looked };
-}
-
-async function load(files: Parameters<typeof loadAgent>[0], path: string): Promise<readonly Problem[]> {
-  switch (fileKind(path)) {
-    case 'agent':
-      return (await loadAgent(files, path)).problems;
-    case 'world':
-      return (await loadWorld(files, path)).problems;
-    case 'batch':
-      return (await loadBatch(files, path, { records: RECORDS })).problems;
-    case undefined:
-      return [];
-  }
 }

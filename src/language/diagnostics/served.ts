@@ -5,25 +5,29 @@ import type { Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
 import type { Workspace } from '../workspace.ts';
+import { valueAt } from '../workspace/valueAt.ts';
 import type { EndpointQuestion } from '../workspace/facts.ts';
 
-/** Where a file of each kind has a model. */
-const MODELS = { agent: [['model']], world: [['user', 'model']], batch: [['scorer', 'model']] } as const satisfies Record<string, readonly Path[]>;
+/** Where a file of each kind has a model; the sets of built-in tools that ask one have it beside `builtin:`. */
+const MODELS = { agent: ['model'], world: ['user', 'model'], batch: ['scorer', 'model'] } as const satisfies Record<string, Path>;
+const SETS_WITH_MODEL = ['vision', 'audio'] as const;
 
 export async function servedProblems(workspace: Workspace, path: string): Promise<Problem[]> {
   const parsed = await workspace.parsed(path);
   const kind = fileKind(path);
   if (parsed === undefined || kind === undefined) return [];
-  return MODELS[kind].flatMap((at: Path) => {
-    const model = at.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), parsed.value);
+  const tools = kind === 'agent' && isJsonObject(parsed.value) && Array.isArray(parsed.value['tools']) ? parsed.value['tools'] : [];
+  const places: Path[] = [[...MODELS[kind], 'name'], ...tools.flatMap((_, index) => SETS_WITH_MODEL.map((set) => ['tools', index, set, 'model']))];
+  return places.flatMap((at) => {
+    const model = valueAt(parsed.value, at.slice(0, -1));
+    const name = valueAt(parsed.value, at);
     if (!isJsonObject(model)) return [];
-    const { name } = model;
     if (typeof name !== 'string' || name.includes('${')) return [];
     return endpointQuestions(model).slice(0, 1).flatMap((question) => {
       const names = workspace.facts.models(question, workspace.files.isSaved(path));
       if (names === undefined || names.length === 0 || names.includes(name)) return [];
       const near = closest(name, names);
-      return [parsed.problem([...at, 'name'], {
+      return [parsed.problem(at, {
         code: 'not_served', severity: 'warning', message: `${question.endpoint} does not serve \`${name}\``,
         mend: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
         fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
@@ -32,7 +36,7 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
   });
 }
 
-/** The endpoints of a `model:` section, as written. */
+/** The endpoints of a section with a model, as written. */
 export function endpointQuestions(model: JsonObject): EndpointQuestion[] {
   const { endpoint, api_key: apiKey, headers } = model;
   const written = (Array.isArray(endpoint) ? endpoint : [endpoint]).filter((url): url is string => typeof url === 'string');

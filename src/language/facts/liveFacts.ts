@@ -15,6 +15,8 @@ export interface FactPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Starts or reaches a server and asks for its tools; `folder` is that of the file that names it. */
   listTools(question: McpQuestion, folder: string, signal: AbortSignal): Promise<readonly KnownTool[]>;
+  /** Of our own sets: nothing is started. */
+  builtinTools(set: string): Promise<readonly KnownTool[]>;
 }
 
 export class LiveFacts implements Facts {
@@ -52,6 +54,10 @@ export class LiveFacts implements Facts {
   mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined {
     if (!this.#allowed.trusted) return undefined;
     return this.#tools.look(canonicalJson([question, folder]), !ask ? undefined : (signal) => this.#ports.listTools(resolveEnv(question, this.#env), folder, signal));
+  }
+
+  builtinTools(set: string): readonly KnownTool[] | undefined {
+    return this.#tools.look(`builtin ${set}`, () => this.#ports.builtinTools(set));
   }
 
   tokens(question: EndpointQuestion, model: string, text: string): number | undefined {

@@ -34,9 +34,11 @@ export interface Facts {
   models(question: EndpointQuestion, ask: boolean): readonly string[] | undefined;
   /** What a server's `tools/list` says; `folder` is that of the file that names it. */
   mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined;
+  /** What the tools of a built-in set say of themselves. */
+  builtinTools(set: string): readonly KnownTool[] | undefined;
   envNames(): readonly string[];
   /** How many tokens a text has by the tokenizer of a model. */
   tokens(question: EndpointQuestion, model: string, text: string): number | undefined;
 }
 
-export const NO_FACTS: Facts = { models: () => undefined, mcpTools: () => undefined, envNames: () => [], tokens: () => undefined };
+export const NO_FACTS: Facts = { models: () => undefined, mcpTools: () => undefined, builtinTools: () => undefined, envNames: () => [], tokens: () => undefined };

@@ -5,6 +5,7 @@ import type { FileKind } from '../../config/jsonSchema.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Range } from '../../config/source/problem.ts';
+import { valueAt } from './valueAt.ts';
 import { Lines } from './text.ts';
 
 /** What is a file, by its role. */
@@ -36,7 +37,7 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
   if (!isJsonObject(root)) return [];
   const lines = new Lines(parsed.text);
   const found: Reference[] = [];
-  const valueOf = (path: Path): unknown => path.reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined), root);
+  const valueOf = (path: Path): unknown => valueAt(root, path);
   const name = (referenceKind: ReferenceKind, path: Path, file?: string): void => {
     const text = valueOf(path);
     if (typeof text !== 'string' || text === '') return;

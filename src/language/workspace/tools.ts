@@ -43,7 +43,7 @@ export async function entryTools(workspace: Workspace, path: string, entry: unkn
     return found?.map((tool) => ({ ...tool, entry: index }));
   }
   if (Array.isArray(entry['builtin'])) {
-    return entry['builtin'].flatMap((name) => (typeof name === 'string' ? builtinTools(name) : [])).map((tool) => ({ ...tool, entry: index }));
+    return entry['builtin'].flatMap((name) => (typeof name === 'string' ? builtinTools(workspace, name) : [])).map((tool) => ({ ...tool, entry: index }));
   }
   const server = mcpQuestion(entry['mcp']);
   const known = server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
@@ -52,9 +52,11 @@ export async function entryTools(workspace: Workspace, path: string, entry: unkn
   return known.filter(({ name }) => only?.includes(name) ?? true).map((tool) => ({ ...tool, from: 'mcp', entry: index }));
 }
 
-function builtinTools(name: string): ToolOfFile[] {
-  const names: readonly string[] = Object.hasOwn(BUILTIN_TOOLS, name) ? BUILTIN_TOOLS[name as keyof typeof BUILTIN_TOOLS] : [];
-  return names.map((tool) => ({ name: tool, from: 'builtin' }));
+/** The tools of a built-in set: by their names, and with what they take once that is known. */
+export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
+  if (!Object.hasOwn(BUILTIN_TOOLS, set)) return [];
+  const known = workspace.facts.builtinTools(set) ?? [];
+  return BUILTIN_TOOLS[set as keyof typeof BUILTIN_TOOLS].map((name) => ({ name, from: 'builtin', ...known.find((tool) => tool.name === name) }));
 }
 
 /** undefined: there is no such module, or it exports tools in a way that only running it shows. */

@@ -7,10 +7,9 @@ import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../common/json.ts';
 import { pageHtml } from '../../../common/pageHtml.ts';
-import { pageToTry, triedCall, type ListedTool, type PageToTry, type TriedCall, type TryToPage } from '../../../protocol/tryPage.ts';
+import { pageToTry, triedCall, type ListedTool, type PageToTry, type TriedCall, type TryShown, type TryToPage } from '../../../protocol/tryPage.ts';
 import type { Place } from '../../../trace/schema.ts';
-import { TRY_VIEW_TYPE } from '../../contributions/names.ts';
-import { pageFolder, webviewOptions } from '../../pages/webviewFiles.ts';
+import { pageFolder } from '../../pages/webviewFiles.ts';
 import type { DoAction } from '../../services.ts';
 import type { ToolCli } from './toolCli.ts';
 
@@ -39,14 +38,14 @@ export class TryPanel {
   /** Somebody said once that what it changes may be changed. */
   #accepted = false;
 
-  /** `file`: the tool module or agent file. */
-  constructor(file: string, tool: ListedTool, given: JsonObject | undefined, options: TryPanelOptions) {
+  /** `view`: to be shown in. `file`: the tool module or agent file. */
+  constructor(view: vscode.WebviewPanel, file: string, tool: ListedTool, given: JsonObject | undefined, options: TryPanelOptions) {
     this.file = file;
     this.#tool = tool;
     this.#given = given;
     this.#options = options;
     const { context } = options;
-    this.#view = vscode.window.createWebviewPanel(TRY_VIEW_TYPE, `Try ${tool.name}`, vscode.ViewColumn.Active, { ...webviewOptions(context), retainContextWhenHidden: true });
+    this.#view = view;
     this.#view.iconPath = vscode.Uri.joinPath(context.extensionUri, 'media', 'icons', 'pages', 'try.svg');
     this.#listeners = [
       this.#view.webview.onDidReceiveMessage((raw: unknown) => this.#heard(raw)),
@@ -54,13 +53,11 @@ export class TryPanel {
         if (this.#isSource(uri)) void this.#readAnew();
       }),
       this.#view.onDidDispose(() => {
-        this.#calling?.abort();
-        this.#reading?.abort();
-        for (const listener of this.#listeners) listener.dispose();
+        this.release();
         options.closed();
       }),
     ];
-    this.#view.webview.html = documentOf(this.#view, context);
+    this.#view.webview.html = documentOf(this.#view, { file, tool: tool.name }, context);
   }
 
   get tool(): string {
@@ -74,8 +71,11 @@ export class TryPanel {
     this.#tell(given);
   }
 
-  dispose(): void {
-    this.#view.dispose();
+  /** Ends what goes on; the tab stays. */
+  release(): void {
+    this.#calling?.abort();
+    this.#reading?.abort();
+    for (const listener of this.#listeners) listener.dispose();
   }
 
   #heard(raw: unknown): void {
@@ -190,7 +190,7 @@ export class TryPanel {
   }
 }
 
-function documentOf({ webview, title }: vscode.WebviewPanel, context: vscode.ExtensionContext): string {
+function documentOf({ webview, title }: vscode.WebviewPanel, shown: TryShown, context: vscode.ExtensionContext): string {
   const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
   const own = webview.cspSource;
   return pageHtml({
@@ -198,7 +198,7 @@ function documentOf({ webview, title }: vscode.WebviewPanel, context: vscode.Ext
     sources: { script: [own], style: [own], font: [own], img: [own, 'data:'], connect: [], worker: ['blob:'] },
     script: { url: url('try.js') },
     style: { url: url('try.css') },
-    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try' },
+    bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try', 'data-shown': JSON.stringify(shown) },
   });
 }
 

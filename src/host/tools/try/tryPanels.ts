@@ -4,9 +4,11 @@ import * as vscode from 'vscode';
 import { z } from 'zod';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { JsonObject } from '../../../common/json.ts';
-import type { ListedTool } from '../../../protocol/tryPage.ts';
+import { tryShown, type ListedTool } from '../../../protocol/tryPage.ts';
+import { TRY_VIEW_TYPE } from '../../contributions/names.ts';
 import type { StoredValues } from '../../launch/values/storedValues.ts';
 import type { DoAction, Services } from '../../services.ts';
+import { webviewOptions } from '../../pages/webviewFiles.ts';
 import { withProgress } from '../../window/progress.ts';
 import { ToolCli } from './toolCli.ts';
 import { TryPanel } from './tryPanel.ts';
@@ -28,8 +30,9 @@ export class TryPanels implements vscode.Disposable {
     this.#cli = new ToolCli(services.cli, values);
   }
 
+  /** The tabs stay: the next window brings their panels back. */
   dispose(): void {
-    for (const panel of [...this.#panels]) panel.dispose();
+    for (const panel of this.#panels) panel.release();
   }
 
   /** Asks for a tool of the file where none is named, and opens its panel: the one that is open where there is one. `given`: arguments to begin with. */
@@ -47,7 +50,35 @@ export class TryPanels implements vscode.Disposable {
       open.show(tool, given);
       return;
     }
-    const panel: TryPanel = new TryPanel(file, tool, given ?? this.#kept().find((one) => one.file === file && one.tool === tool.name)?.arguments, {
+    this.#show(vscode.window.createWebviewPanel(TRY_VIEW_TYPE, `Try ${tool.name}`, vscode.ViewColumn.Active, { ...webviewOptions(this.#services.context), retainContextWhenHidden: true }), file, tool, given);
+  }
+
+  /** A panel of the window before. To list its tool is to run its module. */
+  async restore(view: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const shown = tryShown.safeParse(state);
+    if (!shown.success || !vscode.workspace.isTrusted) {
+      view.dispose();
+      return;
+    }
+    const { file, tool: name } = shown.data;
+    const ended = new AbortController();
+    const closed = view.onDidDispose(() => ended.abort());
+    try {
+      const tool = (await this.#cli.list(file, ended.signal)).tools.find((candidate) => candidate.name === name);
+      if (tool === undefined) throw new StudioError('not_found', `${path.basename(file)} has no tool ${name} any more.`);
+      view.webview.options = webviewOptions(this.#services.context);
+      this.#show(view, file, tool);
+    } catch (error) {
+      if (ended.signal.aborted) return;
+      this.#services.log.warn(`The panel of ${name} did not come back: ${errorText(error)}`);
+      view.dispose();
+    } finally {
+      closed.dispose();
+    }
+  }
+
+  #show(view: vscode.WebviewPanel, file: string, tool: ListedTool, given?: JsonObject): void {
+    const panel: TryPanel = new TryPanel(view, file, tool, given ?? this.#kept().find((one) => one.file === file && one.tool === tool.name)?.arguments, {
       context: this.#services.context, cli: this.#cli, act: this.#act,
       failed: (error) => this.#failed(error),
       keep: (last) => this.#keep(file, tool.name, last),

@@ -2,6 +2,7 @@
 import type { CreateFile, TextDocumentEdit, TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { isJsonObject } from '../../../common/json.ts';
 import type { ParsedFile, Path } from '../../../config/source/parse.ts';
+import { valueAt } from '../../workspace/valueAt.ts';
 import { Lines, lspRange } from '../../workspace/text.ts';
 import { uriOf } from '../../workspace/uris.ts';
 
@@ -49,7 +50,7 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
 /** Puts a key into the group at `path`. */
 export function insertion(parsed: ParsedFile, path: Path, key: string, value: string): TextEdit | undefined {
   const lines = new Lines(parsed.text);
-  const group = path.reduce<unknown>((inner, step) => (isJsonObject(inner) || Array.isArray(inner) ? (inner as Readonly<Record<string | number, unknown>>)[step] : undefined), parsed.value);
+  const group = valueAt(parsed.value, path);
   const members = isJsonObject(group) ? Object.keys(group) : [];
   const range = parsed.wholeRange(path);
   const opening = range === undefined ? '' : lines.line(range.line - 1).charAt(range.column - 1);

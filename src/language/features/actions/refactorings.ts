@@ -1,12 +1,12 @@
 /** What turns one thing into another: an inline prompt into a file, an agent into one that a batch runs. */
 import { CodeActionKind, type CodeAction, type Range } from 'vscode-languageserver-types';
-import { isJsonObject } from '../../../common/json.ts';
 import { fileKind } from '../../../config/jsonSchema.ts';
 import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { Path } from '../../../config/source/parse.ts';
 import type { Workspace } from '../../workspace.ts';
 import { isPromptPath } from '../../workspace/references.ts';
 import { lspRange } from '../../workspace/text.ts';
+import { valueAt } from '../../workspace/valueAt.ts';
 import { change, create, edit } from './edits.ts';
 
 const PROMPTS: readonly Path[] = [['prompt'], ['user', 'prompt'], ['scorer', 'rubric']];
@@ -20,7 +20,7 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
   const parsed = await workspace.parsed(path);
   if (parsed === undefined) return [];
   for (const at of PROMPTS) {
-    const text = at.reduce<unknown>((value, key) => (isJsonObject(value) ? value[String(key)] : undefined), parsed.value);
+    const text = valueAt(parsed.value, at);
     const [key, whole] = [parsed.keyRange(at), parsed.wholeRange(at)];
     if (typeof text !== 'string' || text.trim() === '' || isPromptPath(text) || key === undefined || whole === undefined) continue;
     const begin = lspRange(key).start;
@@ -37,24 +37,37 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
   return [];
 }
 
-/** "Add to batch": a batch that has another agent runs this one, or a new one does. */
+/** "Add to batch": a new batch runs it, or one that there is does, in the place of its agent. */
 async function addToBatch(workspace: Workspace, path: string, { start }: Range): Promise<CodeAction[]> {
   if (fileKind(path) !== 'agent') return [];
   const parsed = await workspace.parsed(path);
   // On the first keys of the file, which say what it is: elsewhere nobody looks for it.
   const place = parsed?.at(start.line + 1, start.character + 1);
   if (place === undefined || (place.path[0] !== 'name' && place.path[0] !== 'version')) return [];
-  if ((await workspace.mentionsOf(path)).some(({ file }) => fileKind(file) === 'batch')) return [];
+  const batches = (await workspace.configFiles()).filter((other) => fileKind(other) === 'batch');
+  const using = new Set((await workspace.mentionsOf(path)).map(({ file }) => file));
+  const others = (await Promise.all(batches.filter((batch) => !using.has(batch)).map((batch) => inPlaceOf(workspace, batch, path)))).flat();
+  return batches.some((batch) => using.has(batch)) ? others : [await newBatch(workspace, path, batches), ...others];
+}
+
+async function newBatch(workspace: Workspace, path: string, batches: readonly string[]): Promise<CodeAction> {
   const name = basename(path).replace(/\.agent\.\w+$/, '');
   const file = await freeName(workspace, joinPath(dirname(path), `../batches/${name}`), '.batch.yaml');
-  const [dataset] = (await Promise.all((await workspace.configFiles()).filter((other) => fileKind(other) === 'batch').map((batch) => workspace.references(batch)))).flat().filter(({ kind }) => kind === 'dataset');
+  const [dataset] = (await Promise.all(batches.map((batch) => workspace.references(batch)))).flat().filter(({ kind }) => kind === 'dataset');
   const data = dataset?.file ?? joinPath(dirname(file), `../data/${name}.jsonl`);
   const text = [
     'version: 1', `agent: ${relative(dirname(file), path)}`, `dataset: { file: ${relative(dirname(file), data)} }`, 'attempts: 4', 'scorer: { kind: exact }', '',
   ].join('\n');
   const changes = create(file, text);
   if ((await workspace.files.stat(data)) === undefined) changes.push(...create(data, `${JSON.stringify({ id: 'first', question: 'What is 2 + 2?', answer: '4' })}\n`));
-  return [{ title: `Add to a new batch, ${relative(dirname(path), file)}`, kind: 'source', edit: edit(...changes) }];
+  return { title: `Add to a new batch, ${relative(dirname(path), file)}`, kind: 'source', edit: edit(...changes) };
+}
+
+/** A batch has one agent. */
+async function inPlaceOf(workspace: Workspace, batch: string, agent: string): Promise<CodeAction[]> {
+  const written = (await workspace.parsed(batch))?.wholeRange(['agent']);
+  if (written === undefined) return [];
+  return [{ title: `Run it in ${relative(dirname(agent), batch)}, in the place of its agent`, kind: 'source', edit: edit(change(batch, [{ range: lspRange(written), newText: relative(dirname(batch), agent) }])) }];
 }
 
 /** The path with this ending that is free: `desk.md`, `desk-2.md`. */

@@ -4,7 +4,6 @@ import { isJsonObject } from '../../../common/json.ts';
 import { COLUMNS } from '../../../config/dataset/columns.ts';
 import type { FileKind } from '../../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
-import type { Path } from '../../../config/source/parse.ts';
 import { endpointQuestions } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
 import type { Workspace } from '../../workspace.ts';
@@ -12,6 +11,7 @@ import { datasetOf } from '../../workspace/columns.ts';
 import type { Cursor } from '../../workspace/cursor.ts';
 import type { FileRole } from '../../workspace/references.ts';
 import { mcpQuestion, toolsOf } from '../../workspace/tools.ts';
+import { valueAt } from '../../workspace/valueAt.ts';
 import { pathSuggestions } from './paths.ts';
 
 export interface Suggestion {
@@ -35,7 +35,7 @@ export async function namesFor(workspace: Workspace, path: string, kind: FileKin
   const role = FILES[kind][place];
   if (role !== undefined) return pathSuggestions(workspace, path, role, cursor.typed);
   const root = (await workspace.parsed(path))?.value;
-  if (/(^|\.)model\.name$/.test(place)) return modelNames(workspace, path, valueAt(root, cursor.path.slice(0, -1)));
+  if (/(^|\.)model\.name$/.test(place) || (kind === 'agent' && /^tools\.(vision|audio)\.model$/.test(place))) return modelNames(workspace, path, valueAt(root, cursor.path.slice(0, -1)));
   if (kind === 'agent' && place === 'answer.tool') {
     return (await toolsOf(workspace, path)).tools.map(({ name, description }) => ({ name, kind: CompletionItemKind.Function, ...(description === undefined ? {} : { documentation: description }) }));
   }
@@ -61,8 +61,4 @@ function modelNames(workspace: Workspace, path: string, model: unknown): Suggest
   if (!isJsonObject(model)) return [];
   const served = endpointQuestions(model).flatMap((question) => workspace.facts.models(question, workspace.files.isSaved(path)) ?? []);
   return [...new Set(served)].map((name) => ({ name, kind: CompletionItemKind.Value }));
-}
-
-function valueAt(root: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, step) => (isJsonObject(value) || Array.isArray(value) ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined), root);
 }

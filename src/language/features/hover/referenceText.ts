@@ -2,12 +2,11 @@
 import { isJsonObject } from '../../../common/json.ts';
 import { basename, dirname, relative } from '../../../config/paths.ts';
 import { taskField } from '../../../config/prompt.ts';
-import { BUILTIN_TOOLS } from '../../../config/tools/builtinTools.ts';
 import type { Workspace } from '../../workspace.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import { datasetsFor } from '../../workspace/relations.ts';
 import type { Reference } from '../../workspace/references.ts';
-import { entryTools, toolsOf, type ToolOfFile } from '../../workspace/tools.ts';
+import { builtinTools, entryTools, toolsOf, type ToolOfFile } from '../../workspace/tools.ts';
 import { callText } from './callText.ts';
 
 const MOST_LINES = 12;
@@ -27,8 +26,8 @@ export async function referenceText(workspace: Workspace, path: string, referenc
     case 'column':
       return datasetText(workspace, path, kind === 'column' ? text : undefined);
     case 'builtin': {
-      const names = Object.hasOwn(BUILTIN_TOOLS, text) ? BUILTIN_TOOLS[text as keyof typeof BUILTIN_TOOLS] : undefined;
-      return names === undefined ? undefined : `Built-in \`${text}\`: ${names.map((name) => `\`${name}\``).join(', ')}`;
+      const tools = builtinTools(workspace, text);
+      return tools.length === 0 ? undefined : `Built-in \`${text}\`\n\n${toolLines(tools)}`;
     }
     case 'tool': {
       const tool = (await toolsOf(workspace, path)).tools.find(({ name }) => name === text);
@@ -74,7 +73,12 @@ async function moduleText(workspace: Workspace, path: string, { path: at }: Refe
   const root = (await workspace.parsed(path))?.value;
   const entry: unknown = isJsonObject(root) && Array.isArray(root['tools']) ? root['tools'][index] : undefined;
   const tools = await entryTools(workspace, path, entry, index);
-  return tools?.slice(0, MOST_TOOLS).map((tool) => `- \`${tool.name}\`${tool.description === undefined ? '' : `: ${tool.description}`}`).join('\n');
+  return tools === undefined ? undefined : toolLines(tools);
+}
+
+/** With what each takes, where that is known. */
+function toolLines(tools: readonly ToolOfFile[]): string {
+  return tools.slice(0, MOST_TOOLS).map(({ name, description, input }) => `- \`${input === undefined ? name : callText(name, input)}\`${description === undefined ? '' : `: ${description}`}`).join('\n');
 }
 
 async function toolText(workspace: Workspace, tool: ToolOfFile, path: string): Promise<string> {

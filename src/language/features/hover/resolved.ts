@@ -5,6 +5,7 @@ import { batchFile } from '../../../config/schema/batchFile.ts';
 import { parseDuration, parseShare } from '../../../config/schema/values.ts';
 import { worldFile } from '../../../config/schema/worldFile.ts';
 import type { Path } from '../../../config/source/parse.ts';
+import { valueAt } from '../../workspace/valueAt.ts';
 
 const SCHEMAS = { agent: agentFile, batch: batchFile, world: worldFile } as const;
 
@@ -13,19 +14,15 @@ export function resolvedText(kind: FileKind, path: Path, root: unknown): string 
   const shape: Readonly<Record<string, { safeParse(value: unknown): { success: boolean; data?: unknown } }>> = SCHEMAS[kind].shape;
   if (typeof top !== 'string' || typeof root !== 'object' || root === null) return undefined;
   const section = (root as Readonly<Record<string, unknown>>)[top];
-  const written = at(section, below);
+  const written = valueAt(section, below);
   const schema = Object.hasOwn(shape, top) ? shape[top] : undefined;
   if (typeof written !== 'string' || schema === undefined) return undefined;
   // Beside a mistake it is looked at alone.
   const parsed = [section, below.reduceRight<unknown>((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), written)]
     .map((candidate) => schema.safeParse(candidate)).find(({ success }) => success);
-  const value = at(parsed?.data, below);
+  const value = valueAt(parsed?.data, below);
   if (typeof value !== 'number') return undefined;
   const number = value.toLocaleString('en', { maximumFractionDigits: 6 });
   if (/%\s*$/.test(written) && parseShare(written) === value) return `= ${number}`;
   return parseDuration(written) === value && /[a-z]/i.test(written) ? `= ${number} seconds` : `= ${number}`;
-}
-
-function at(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inner, step) => (typeof inner === 'object' && inner !== null ? (inner as Readonly<Record<string | number, unknown>>)[step] : undefined), value);
 }

@@ -123,5 +123,7 @@ describe('names of what others define', () => {
   it('models that an endpoint does not serve', async () => {
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['other'] }), ['not_served 3 warning It serves other.']);
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['m'] }), []);
+    const seeing = { [INLINE]: 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - builtin: [vision]\n    vision: { endpoint: "http://gpu:8000/v1", model: seee }\n' };
+    assert.deepEqual(await codes(seeing, INLINE, { ...NO_FACTS, models: ({ endpoint }) => (endpoint === 'http://gpu:8000/v1' ? ['see'] : undefined) }), ['not_served 7 warning Did you mean `see`?']);
   });
 });

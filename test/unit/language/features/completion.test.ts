@@ -9,7 +9,7 @@ import { DESK, workspaceOf } from '../workspaceKit.ts';
 
 const AGENT = '/w/agents/desk.agent.yaml';
 const FACTS: Facts = {
-  ...NO_FACTS, envNames: () => ['KEY', 'PATH'],
+  ...NO_FACTS, builtinTools: () => [{ name: 'calculate', description: 'Computes.', input: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] } }], envNames: () => ['KEY', 'PATH'],
   models: ({ endpoint }) => (endpoint === 'http://gpu:8000/v1' ? ['Qwen/Qwen3-32B', 'm'] : undefined),
   mcpTools: ({ command }) => (command === 'uvx' ? [{ name: 'look', description: 'Looks.', input: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] } }, { name: 'take' }] : undefined),
 };
@@ -52,6 +52,7 @@ describe('completion', () => {
     assert.deepEqual(await offered(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: ¦ }'), ['find_books', 'submit']);
     assert.deepEqual(await offered(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [look, ¦]'), ['take']);
     assert.deepEqual(await offered(AGENT, 'model:\n  endpoint: http://gpu:8000/v1\n  name: ¦'), ['Qwen/Qwen3-32B', 'm']);
+    assert.deepEqual(await offered(AGENT, 'tools:\n  - builtin: [audio]\n    audio: { endpoint: "http://gpu:8000/v1", model: ¦ }'), ['Qwen/Qwen3-32B', 'm']);
     assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'dataset: { file: ../data/tasks.jsonl, answer: ¦ }'), ['id', 'question', 'solution', 'city']);
     assert.deepEqual(await offered(AGENT, 'model: { api_key: "${env:¦" }'), ['KEY', 'PATH']);
     assert.ok((await offered('/w/prompts/desk.md', 'In {{task.¦}}')).includes('meta.city'));
@@ -70,6 +71,7 @@ describe('hover', () => {
   it('tells what a name leads to', async () => {
     assert.match(await said(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [lo¦ok]'), /look\(at: string\)[^]*Looks\.[^]*From an MCP server/);
     assert.match(await said(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: sub¦mit }'), /submit = tool\([^]*The answer[^]*submit\.ts:2/);
+    assert.match(await said(AGENT, 'tools:\n  - builtin: [calcul¦ator]'), /Built-in `calculator`[^]*- `calculate\(expression: string\)`: Computes\./);
     assert.match(await said('/w/batches/x.batch.yaml', 'agent: ../agents/de¦sk.agent.yaml'), /\*\*desk\*\*[^]*`find_books`/);
     assert.match(await said('/w/prompts/desk.md', 'In {{task.meta.ci¦ty}}'), /Of task `a`:[^]*Oslo/);
     assert.match(await said(AGENT, 'model: { api_key: "${env:K¦EY}" }'), /`KEY` is set where/);

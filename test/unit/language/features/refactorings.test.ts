@@ -29,9 +29,13 @@ describe('refactorings', () => {
   });
   it('give an agent that no batch runs a batch, with the tasks there are', async () => {
     const text = 'version: 1\nname: lone\nmodel: { endpoint: "demo:", name: demo }\nprompt: ../prompts/desk.md\n';
-    const [add] = await actionsAt('/w/agents/lone.agent.yaml', text, 'name: lone');
+    const [add, ...others] = await actionsAt('/w/agents/lone.agent.yaml', text, 'name: lone');
     assert.equal(add?.title, 'Add to a new batch, ../batches/lone.batch.yaml');
     assert.deepEqual(add.changes, ['create', ['file:///w/batches/lone.batch.yaml', 'version: 1\nagent: ../agents/lone.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nattempts: 4\nscorer: { kind: exact }\n']]);
-    assert.deepEqual(await actionsAt('/w/agents/inline.agent.yaml', DESK[INLINE] ?? '', 'name: inline'), []);
+    assert.deepEqual(others[0], { title: 'Run it in ../batches/one.batch.yaml, in the place of its agent', changes: [['file:///w/batches/one.batch.yaml', '../agents/lone.agent.yaml']] });
+    assert.equal(others.length, 2);
+  });
+  it('give an agent to those batches alone that run another one', async () => {
+    assert.deepEqual((await actionsAt(INLINE, DESK[INLINE] ?? '', 'name: inline')).map(({ title }) => title), ['Run it in ../batches/one.batch.yaml, in the place of its agent']);
   });
 });
