@@ -54,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerPages(services),
     registerViews(services, register, files, targets),
     registerTesting(services, register, { files, values }),
-    registerLanguage(log.channel, register, files),
+    registerLanguage(log.channel, register, { files, values }),
     registerCodeLens(services, register, files),
     registerToolCalls(services, register, values),
     registerTools(services, register, { values, act: pages.act }),

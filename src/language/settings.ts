@@ -8,5 +8,7 @@ export const languageSettings = z.object({
   askEndpoints: z.boolean().default(true),
   /** Whether prompts are shown with their number of tokens. */
   tokenHints: z.boolean().default(true),
+  /** Names of variables that the editor keeps values of; never the values. */
+  keptNames: z.array(z.string()).default([]),
 });
 export type LanguageSettings = z.output<typeof languageSettings>;

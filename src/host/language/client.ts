@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { CloseAction, ErrorAction, LanguageClient, State, type LanguageClientOptions, type Middleware } from 'vscode-languageclient/node';
 import { errorText } from '../../common/errors.ts';
 import type { LanguageSettings } from '../../language/settings.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
 import { setting } from '../window/settings.ts';
 import { SECTION } from '../contributions/settings.ts';
 import { DOCUMENT_SELECTOR, isCode, STUDIO_SELECTOR } from './documents.ts';
@@ -20,14 +21,17 @@ class QuietClient extends LanguageClient {
 
 export class StudioLanguageClient implements vscode.Disposable {
   readonly #log: vscode.LogOutputChannel;
+  readonly #values: StoredValues;
   readonly #process: ServerProcess;
   readonly #client: LanguageClient;
   readonly #restarts = new Restarts();
   readonly #status: vscode.LanguageStatusItem;
   readonly #disposables: readonly { dispose(): void }[];
 
-  constructor(log: vscode.LogOutputChannel) {
+  /** `values`: only their names are told. */
+  constructor(log: vscode.LogOutputChannel, values: StoredValues) {
     this.#log = log;
+    this.#values = values;
     this.#process = new ServerProcess(log);
     this.#client = new QuietClient('rollout', 'Rollout', () => Promise.resolve(this.#process.start()), this.#options());
     this.#status = vscode.languages.createLanguageStatusItem('rollout.language', STUDIO_SELECTOR);
@@ -37,6 +41,7 @@ export class StudioLanguageClient implements vscode.Disposable {
       this.#status,
       this.#client.onDidChangeState(({ newState }) => this.#show(newState)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#tellSettings()),
+      values.changed(() => this.#tellSettings()),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration(`${SECTION}.language`)) this.#tellSettings();
       }),
@@ -79,7 +84,7 @@ export class StudioLanguageClient implements vscode.Disposable {
   #options(): LanguageClientOptions {
     return {
       documentSelector: DOCUMENT_SELECTOR,
-      initializationOptions: settingsNow,
+      initializationOptions: () => this.#settings(),
       diagnosticCollectionName: 'rollout.language',
       outputChannel: this.#log,
       middleware: NOT_OF_CODE,
@@ -96,6 +101,11 @@ export class StudioLanguageClient implements vscode.Disposable {
     };
   }
 
+  /** In Restricted Mode files are read and checked; nothing they name is asked or run. */
+  #settings(): LanguageSettings {
+    return { trusted: vscode.workspace.isTrusted, askEndpoints: setting('language.askEndpoints'), tokenHints: setting('language.tokenHints'), keptNames: [...this.#values.names] };
+  }
+
   async #tellLost(): Promise<void> {
     const choice = await vscode.window.showErrorMessage(LOST, 'Start Again', 'Show Log');
     if (choice === 'Start Again') await vscode.commands.executeCommand('rollout.restartLanguageServer');
@@ -104,7 +114,7 @@ export class StudioLanguageClient implements vscode.Disposable {
 
   #tellSettings(): void {
     if (!this.#client.isRunning()) return; // the next start tells them
-    this.#client.sendNotification('workspace/didChangeConfiguration', { settings: settingsNow() })
+    this.#client.sendNotification('workspace/didChangeConfiguration', { settings: this.#settings() })
       .catch((error: unknown) => this.#log.warn(`The language server was not told of changed settings: ${errorText(error)}`));
   }
 
@@ -113,11 +123,6 @@ export class StudioLanguageClient implements vscode.Disposable {
     this.#status.text = state === State.Running ? 'Rollout: files are checked' : state === State.Starting ? 'Rollout: language server starts' : 'Rollout: language server stopped';
     this.#status.severity = state === State.Stopped ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
   }
-}
-
-/** In Restricted Mode files are read and checked; nothing they name is asked or run. */
-function settingsNow(): LanguageSettings {
-  return { trusted: vscode.workspace.isTrusted, askEndpoints: setting('language.askEndpoints'), tokenHints: setting('language.tokenHints') };
 }
 
 /** With every keystroke in somebody's code we have nothing to do. */

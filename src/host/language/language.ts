@@ -1,16 +1,17 @@
 /** The language of agents, worlds, batches and prompts: its server is started when there is such a file to look at. */
 import * as vscode from 'vscode';
 import type { StudioFiles } from '../files/studioFiles.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { RegisterCommand } from '../services.ts';
 import type { StudioLanguageClient } from './client.ts';
 import { STUDIO_SELECTOR } from './documents.ts';
 
 /** Costs a listener: the client and its library are read after the activation. */
-export function registerLanguage(log: vscode.LogOutputChannel, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
+export function registerLanguage(log: vscode.LogOutputChannel, register: RegisterCommand, { files, values }: { readonly files: StudioFiles; readonly values: StoredValues }): vscode.Disposable {
   let client: Promise<StudioLanguageClient> | undefined;
   let disposed = false;
   const started = (): Promise<StudioLanguageClient> => client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
-    const made = new StudioLanguageClient(log);
+    const made = new StudioLanguageClient(log, values);
     if (disposed) made.dispose();
     else await made.start();
     return made;

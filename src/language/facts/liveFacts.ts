@@ -19,6 +19,8 @@ export interface FactPorts {
   builtinTools(set: string): Promise<readonly KnownTool[]>;
 }
 
+type Allowed = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'keptNames'>;
+
 export class LiveFacts implements Facts {
   readonly #changed = new Emitter<undefined>();
   readonly changed = this.#changed.event;
@@ -31,7 +33,7 @@ export class LiveFacts implements Facts {
   readonly #env: Readonly<Record<string, string>>;
   readonly #models: Looks<readonly string[]>;
   readonly #tools: Looks<readonly KnownTool[]>;
-  #allowed: Pick<LanguageSettings, 'trusted' | 'askEndpoints'> = { trusted: false, askEndpoints: false };
+  #allowed: Allowed = { trusted: false, askEndpoints: false, keptNames: [] };
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
@@ -42,7 +44,7 @@ export class LiveFacts implements Facts {
     this.#tools = new Looks({ atOnce: 1, changed });
   }
 
-  allow(settings: Pick<LanguageSettings, 'trusted' | 'askEndpoints'>): void {
+  allow(settings: Allowed): void {
     this.#allowed = settings;
   }
 
@@ -78,7 +80,7 @@ export class LiveFacts implements Facts {
   }
 
   envNames(): readonly string[] {
-    return this.#allowed.trusted ? Object.keys(this.#env).sort() : [];
+    return this.#allowed.trusted ? [...new Set([...Object.keys(this.#env), ...this.#allowed.keptNames])].sort() : [];
   }
 
   dispose(): void {

@@ -36,6 +36,7 @@ export interface Facts {
   mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined;
   /** What the tools of a built-in set say of themselves. */
   builtinTools(set: string): readonly KnownTool[] | undefined;
+  /** Variables that have a value: in the environment, or kept by the editor. */
   envNames(): readonly string[];
   /** How many tokens a text has by the tokenizer of a model. */
   tokens(question: EndpointQuestion, model: string, text: string): number | undefined;

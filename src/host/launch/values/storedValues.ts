@@ -1,4 +1,5 @@
 /** Values for `${env:…}` that the environment does not have: asked for once, kept by the editor's secret storage. */
+import { Emitter } from '../../../common/emitter.ts';
 import type { Memory } from '../memory.ts';
 
 /** The part of `vscode.SecretStorage` that is needed. */
@@ -15,6 +16,9 @@ const key = (name: string): string => `env:${name}`;
 export class StoredValues {
   readonly #vault: Vault;
   readonly #names: Memory;
+  readonly #changed = new Emitter<undefined>();
+  /** Other names are kept than before. */
+  readonly changed = this.#changed.event;
 
   constructor(vault: Vault, names: Memory) {
     this.#vault = vault;
@@ -39,12 +43,14 @@ export class StoredValues {
   async keep(name: string, value: string): Promise<void> {
     await this.#vault.store(key(name), value);
     await this.#names.update(NAMES, [...new Set([...this.names, name])].sort());
+    this.#changed.fire(undefined);
   }
 
   async forgetAll(): Promise<number> {
     const { names } = this;
     for (const name of names) await this.#vault.delete(key(name));
     await this.#names.update(NAMES, []);
+    this.#changed.fire(undefined);
     return names.length;
   }
 }

@@ -36,7 +36,7 @@ export async function referenceText(workspace: Workspace, path: string, referenc
     case 'placeholder':
       return placeholderText(workspace, path, text);
     case 'env':
-      return workspace.facts.envNames().length === 0 ? undefined : `The environment variable \`${text}\` is ${workspace.facts.envNames().includes(text) ? 'set where the editor runs' : 'not set where the editor runs'}. Its value is put in where a batch is submitted.`;
+      return workspace.facts.envNames().length === 0 ? undefined : `The environment variable \`${text}\` is ${workspace.facts.envNames().includes(text) ? 'set where the editor runs, or kept by it' : 'not set where the editor runs, nor kept by it'}. Its value is put in where a batch is submitted.`;
     case 'export':
       return undefined;
   }

@@ -1,0 +1,35 @@
+// What the language server knows of the world outside of the files.
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { LiveFacts } from '../../../src/language/facts/liveFacts.ts';
+
+function facts(asked: string[] = []): LiveFacts {
+  return new LiveFacts({
+    env: { PATH: '/bin' },
+    listTools: () => Promise.reject(new Error('no server is asked')),
+    builtinTools: (set) => {
+      asked.push(set);
+      return Promise.resolve([{ name: 'calculate' }]);
+    },
+  });
+}
+
+it('variables are those of the environment and those the editor keeps; in Restricted Mode nobody is told of them', () => {
+  const known = facts();
+  known.allow({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
+  assert.deepEqual(known.envNames(), ['KEY', 'PATH']);
+  known.allow({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
+  assert.deepEqual(known.envNames(), []);
+  known.dispose();
+});
+
+it('what built-in tools take is read once, in Restricted Mode too, and told when it is there', async () => {
+  const asked: string[] = [];
+  const known = facts(asked);
+  const told = new Promise<void>((resolve) => { known.changed(() => resolve()); });
+  assert.equal(known.builtinTools('calculator'), undefined);
+  await told;
+  assert.deepEqual(known.builtinTools('calculator'), [{ name: 'calculate' }]);
+  assert.deepEqual(asked, ['calculator']);
+  known.dispose();
+});
