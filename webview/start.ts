@@ -7,6 +7,7 @@ import { placeFromParams } from '../src/protocol/viewLink.ts';
 import { askEarly, type Early } from './host/early.ts';
 import type { VsCodeStart } from './host/vscode.ts';
 import { followSystemTheme } from './theme/browserTheme.ts';
+import { styled } from './theme/styled.ts';
 
 /** What this begins; show.tsx goes on with it. */
 export type Started = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
@@ -113,7 +114,7 @@ async function run(started: Started): Promise<void> {
 
 // A browser fetches only so many files at once, and the server answers one after the other: what is to be shown goes first.
 const { started, first } = start();
-void (first ?? Promise.resolve()).then(firstPaint).then(() => {
+void Promise.all([first, styled()]).then(firstPaint).then(() => {
   if ('browser' in started) started.browser?.askMore();
   fetchProgram();
   return run(started);

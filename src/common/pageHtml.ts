@@ -72,7 +72,7 @@ export function pageHtml(page: PageHtml): string {
 /** Before the styles, which are large: a module runs, and asks for what the page will show, while they are read. */
 function scriptInHead(script: PageScript): string[] {
   if ('url' in script) return [`<script src="${escapeHtml(script.url)}" defer></script>`];
-  return 'module' in script ? [`<link rel="modulepreload" fetchpriority="high" href="${escapeHtml(script.module)}">`] : [];
+  return 'module' in script ? [`<link rel="modulepreload" href="${escapeHtml(script.module)}" fetchpriority="high">`] : [];
 }
 
 /** Behind what it looks for. A module that is not told to be async waits for the styles too. */

@@ -9,7 +9,7 @@ import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 60_000;
 const LOST = 'The language server of agent files ended several times';
-const PROMPT = 'Renew with renew_loan, for {{task.question}}.\n';
+const PROMPT = 'Renew with renew_loan, for {{task.question}} at {{task.meta.desk}}.\n';
 
 describe('the language of agent files', { timeout: 300_000 }, () => {
   const folder = sampleFolder();
@@ -17,6 +17,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
   const text = (...parts: readonly string[]): string => readFileSync(file(...parts), 'utf8');
   writeFileSync(file('agents', 'desk.agent.yaml'), `${text('agents', 'desk.agent.yaml').replace('limits:', 'limts:')}answer: { tool: renew_loan }\n`);
   writeFileSync(file('prompts', 'desk.md'), PROMPT);
+  writeFileSync(file('data', 'tasks.jsonl'), text('data', 'tasks.jsonl').replaceAll(/^\{/gm, '{"desk": "first floor", '));
   const story = new Story('language', folder, { settings: { 'editor.hover.delay': 100 } });
 
   story.step('a mistake is underlined, and mended by its quick fix', async () => {
@@ -55,6 +56,23 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
       return text('tools', 'loans.ts').includes('export const prolong = tool(') && text('agents', 'desk.agent.yaml').includes('{ tool: prolong }');
     }, PATIENCE_MS, 'the renamed tool');
     assert.equal(text('prompts', 'desk.md'), PROMPT.replace('renew_loan', 'prolong'));
+  });
+
+  story.step('a column is renamed where it stands in the dataset, with all that name it', async () => {
+    const { workbench, page } = story.code;
+    await workbench.openFile('tasks.jsonl');
+    await workbench.goTo('desk');
+    await page.keyboard.press('F2');
+    const box = page.locator('.rename-box input');
+    await box.waitFor();
+    assert.equal(await box.inputValue(), 'desk');
+    await box.fill('counter');
+    await box.press('Enter');
+    await box.waitFor({ state: 'hidden' });
+    await until(async () => {
+      await workbench.command('File: Save All Files');
+      return text('data', 'tasks.jsonl').includes('"counter":') && !text('data', 'tasks.jsonl').includes('"desk":') && text('prompts', 'desk.md').includes('{{task.meta.counter}}');
+    }, PATIENCE_MS, 'the renamed column');
   });
 
   story.step('a server that dies is started again, three times by itself, then when somebody says so', async () => {

@@ -36,7 +36,7 @@ describe('/view/', () => {
     const html = await response.text();
     assert.match(html, /<html lang="en">/);
     assert.match(html, /<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;/);
-    assert.match(html, /<link rel="modulepreload" href="\/view\/start\.js">/);
+    assert.match(html, /<link rel="modulepreload" href="\/view\/start\.js" fetchpriority="high">/);
     assert.match(html, /<script type="module" src="\/view\/start\.js" async><\/script>/);
     assert.match(html, /<div id="page"><div class="skeleton is-page"/);
     assert.doesNotMatch(html, /<script>|<style>| style=| on[a-z]+=/);

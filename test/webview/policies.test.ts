@@ -45,7 +45,10 @@ async function probe(extra) {
 const IN_FILE = `${PROBE}
 probe(() => ({ data: JSON.parse(document.querySelector('#offline').textContent).streams.r1[0].data.text }));`;
 
+/** A script of a server's page does not wait for its styles. */
 const IN_TAB = `${PROBE}
+const styles = document.querySelector('link[rel=stylesheet]');
+if (styles.sheet === null) await new Promise((resolve) => styles.addEventListener('load', resolve));
 probe(async () => {
   const token = new URLSearchParams(location.hash.slice(1)).get('token');
   const server = await fetch('/v1/server', { headers: { authorization: 'Bearer ' + token } });

@@ -6,7 +6,7 @@ import type { LanguageSettings } from '../../language/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { setting } from '../window/settings.ts';
 import { SECTION } from '../contributions/settings.ts';
-import { DOCUMENT_SELECTOR, isCode, STUDIO_SELECTOR } from './documents.ts';
+import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
 
@@ -87,7 +87,7 @@ export class StudioLanguageClient implements vscode.Disposable {
       initializationOptions: () => this.#settings(),
       diagnosticCollectionName: 'rollout.language',
       outputChannel: this.#log,
-      middleware: NOT_OF_CODE,
+      middleware: NAMES_ONLY,
       // What went wrong is told below, once.
       initializationFailedHandler: () => false,
       errorHandler: {
@@ -125,14 +125,14 @@ export class StudioLanguageClient implements vscode.Disposable {
   }
 }
 
-/** With every keystroke in somebody's code we have nothing to do. */
-const NOT_OF_CODE: Middleware = {
-  provideCompletionItem: (document, position, context, token, next) => (isCode(document) ? undefined : next(document, position, context, token)),
-  provideCodeActions: (document, range, context, token, next) => (isCode(document) ? undefined : next(document, range, context, token)),
-  provideHover: (document, position, token, next) => (isCode(document) ? undefined : next(document, position, token)),
-  provideDocumentSymbols: (document, token, next) => (isCode(document) ? undefined : next(document, token)),
-  provideDocumentLinks: (document, token, next) => (isCode(document) ? undefined : next(document, token)),
-  provideFoldingRanges: (document, context, token, next) => (isCode(document) ? undefined : next(document, context, token)),
-  provideInlayHints: (document, range, token, next) => (isCode(document) ? undefined : next(document, range, token)),
-  provideDefinition: (document, position, token, next) => (isCode(document) ? undefined : next(document, position, token)),
+/** With every keystroke in somebody's code or data we have nothing to do. */
+const NAMES_ONLY: Middleware = {
+  provideCompletionItem: (document, position, context, token, next) => (isForNamesOnly(document) ? undefined : next(document, position, context, token)),
+  provideCodeActions: (document, range, context, token, next) => (isForNamesOnly(document) ? undefined : next(document, range, context, token)),
+  provideHover: (document, position, token, next) => (isForNamesOnly(document) ? undefined : next(document, position, token)),
+  provideDocumentSymbols: (document, token, next) => (isForNamesOnly(document) ? undefined : next(document, token)),
+  provideDocumentLinks: (document, token, next) => (isForNamesOnly(document) ? undefined : next(document, token)),
+  provideFoldingRanges: (document, context, token, next) => (isForNamesOnly(document) ? undefined : next(document, context, token)),
+  provideInlayHints: (document, range, token, next) => (isForNamesOnly(document) ? undefined : next(document, range, token)),
+  provideDefinition: (document, position, token, next) => (isForNamesOnly(document) ? undefined : next(document, position, token)),
 };

@@ -5,6 +5,8 @@ import type * as vscode from 'vscode';
 const STUDIO_FILES = '**/*.{agent,world,batch}.{yaml,yml,json}';
 /** Texts that may be prompts: the server knows which of them an agent names. */
 const PROMPTS = '**/*.{md,txt}';
+/** Texts that may be datasets: the server knows which of them a batch names. */
+const DATASETS = '**/*.{jsonl,csv,json}';
 /** Code that may hold tools: references and names lead there. */
 const CODE = '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}';
 
@@ -12,9 +14,9 @@ const CODE = '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}';
 const onDisk = (pattern: string): { scheme: string; pattern: string } => ({ scheme: 'file', pattern });
 
 export const STUDIO_SELECTOR = onDisk(STUDIO_FILES);
-export const DOCUMENT_SELECTOR = [STUDIO_SELECTOR, onDisk(PROMPTS), onDisk(CODE)];
+export const DOCUMENT_SELECTOR = [STUDIO_SELECTOR, onDisk(PROMPTS), onDisk(DATASETS), onDisk(CODE)];
 
-/** Whether TypeScript's own server answers for a document: of ours it is only asked where a name leads. */
-export function isCode(document: Pick<vscode.TextDocument, 'languageId'>): boolean {
-  return /^(type|java)script(react)?$/.test(document.languageId);
+/** Code and data: others answer for such a document, ours is only asked where a name is used, and to rename it. */
+export function isForNamesOnly({ languageId, fileName }: Pick<vscode.TextDocument, 'languageId' | 'fileName'>): boolean {
+  return /^(type|java)script(react)?$/.test(languageId) || (/\.(jsonl|csv|json)$/i.test(fileName) && !/\.(agent|world|batch)\.json$/i.test(fileName));
 }

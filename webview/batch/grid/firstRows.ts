@@ -8,6 +8,7 @@ import type { PagePlace } from '../../../src/protocol/page.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { Early } from '../../host/early.ts';
 import { kept } from '../../host/memory.ts';
+import { styled } from '../../theme/styled.ts';
 import type { GridRow } from '../model/arrange.ts';
 import { attemptsSeen, HEAD, layoutOf, LETTER, numbered, ROW, rowsSeen, type Layout } from '../model/geometry.ts';
 import { taskFacts, type AttemptRows } from '../model/taskFacts.ts';
@@ -47,7 +48,8 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
     };
     for (const text of socket.came) take(text);
     socket.socket.addEventListener('message', hear);
-    void asked.then((reply) => reply.clone().json()).then((row: BatchRow) => {
+    // Layout and colours are read from the styles.
+    void Promise.all([asked.then((reply): Promise<BatchRow> => reply.clone().json()), styled()]).then(([row]) => {
       grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
       if (grid === undefined) done();
       else if (tasks.length === 0) grid.prepare();
