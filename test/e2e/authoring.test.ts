@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'node:test';
+import { TRY_VIEW_TYPE } from '../../src/host/contributions/names.ts';
 import { root } from '../support/cli.ts';
 import { answerFile } from './support/fileDialog.ts';
 import { until } from './support/poll.ts';
@@ -183,7 +184,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
 
   story.step('after a reload of the window it is there again, and may be run', async () => {
     const { workbench, page } = story.code;
-    await story.code.reload();
+    await story.code.reload(TRY_VIEW_TYPE);
     await workbench.tab('Try wait_words').waitFor({ timeout: PATIENCE_MS });
     await panel().getByRole('button', { name: 'Run' }).click();
     await panel().getByText('waiting').first().waitFor({ timeout: PATIENCE_MS });

@@ -80,9 +80,9 @@ export class VsCode {
     }
   }
 
-  /** Loads the window again, as "Developer: Reload Window" does. */
-  async reload(): Promise<void> {
-    await until(() => this.page.evaluate(keptEditors, PAGE_VIEW_TYPE), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
+  /** Loads the window again, as "Developer: Reload Window" does. `type`: of a panel that is open. */
+  async reload(type = PAGE_VIEW_TYPE): Promise<void> {
+    await until(() => this.page.evaluate(keptEditors, type), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
     this.#leaving = true;
     await this.page.goto(this.server.url(this.#folder), { timeout: 60_000 });
     await this.workbench.ready();
