@@ -240,11 +240,11 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     assert.ok(waited.length >= 8, `${waited.length} calls`);
     assert.ok(waited.every(({ end }) => end.at > times.gone + SOONEST_START_MS));
     assert.ok(retries.some((name) => ['refused', 'cut', 'aborted'].includes(name)), retries.join(' '));
-    // People were told in one line that it was gone, and in one that it was back.
+    // People were told in one line that it was gone, and in one that it was back. So are they when a new engine, which
+    // everybody asks at once, is too busy for any call.
     const told = await bench.toldOfEndpoint(batch);
-    assert.equal(told.length, 2, told.join('\n'));
-    assert.match(told[0]!, /takes no calls: /);
-    assert.match(told[1]!, /takes calls again/);
+    assert.ok(told.length >= 2 && told.length % 2 === 0, told.join('\n'));
+    for (const [index, line] of told.entries()) assert.match(line, index % 2 === 1 ? /takes calls again/ : index === 0 ? /takes no calls: (?!.*busy)/ : /takes no calls: .*busy/);
     // What the engine broke off when it was told to end is nobody's answer.
     assert.deepEqual(calls.filter((call) => !['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? '')).map((call) => call.end.data), []);
   });
