@@ -19,7 +19,7 @@ import { addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { secretKey } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
-  AppendRequest, AppendResult, BatchProgress, BatchRecord, BlobStore, CommandRecord, ImportedRollout, Lease, NewBatch, NewCommand,
+  Adopted, AppendRequest, AppendResult, BatchProgress, BatchRecord, BlobStore, CommandRecord, ImportedRollout, Lease, NewBatch, NewCommand,
   NewSession, RolloutRecord, RolloutSelection, SessionRecord, Store, StoreTotals,
 } from './store.ts';
 
@@ -164,7 +164,7 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => sessions.listSessions(db, of));
   }
 
-  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }> {
+  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted> {
     return this.#sql.write((tx) => sessions.adopt(tx, session, held));
   }
 

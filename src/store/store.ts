@@ -80,7 +80,7 @@ export interface Store {
   /** All, or those of a batch, or of a worker of it. */
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
   /** Rollouts a reconnecting worker says it holds: those whose epoch still stands move to the new session. */
-  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }>;
+  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted>;
   /** Takes up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never two sessions the same one. */
   lease(session: string, want: number): Promise<Lease[]>;
 
@@ -207,6 +207,16 @@ export interface SessionRecord extends NewSession {
   readonly expiresAt: number;
   readonly running: number;
   readonly held: number;
+}
+
+/** What became of the rollouts that a worker says it holds. */
+export interface Adopted {
+  /** They are its own still; `durable` is the last event of each that is stored. */
+  keep: { rollout: string; durable: number }[];
+  /** It ended them itself; word of that was lost on the way. */
+  over: string[];
+  /** Others have them, or nobody. */
+  drop: string[];
 }
 
 export interface Lease {

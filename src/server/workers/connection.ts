@@ -132,7 +132,7 @@ export class WorkerConnection {
     const id = newId('s');
     await store.openSession({ session: id, batch: this.#batch, worker: frame.worker, slots: frame.slots, server: this.#context.server });
     // A worker that has just started has none, and waits.
-    const { keep, drop } = frame.rollouts.length === 0 ? { keep: [], drop: [] } : await store.adopt(id, frame.rollouts);
+    const { keep, over, drop } = frame.rollouts.length === 0 ? { keep: [], over: [], drop: [] } : await store.adopt(id, frame.rollouts);
     const before = await this.#replace(frame.worker, id);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
       batch: this.#batch, worker: frame.worker, slots: frame.slots, paused: record.paused, breakpoints: JSON.stringify(record.breakpoints),
@@ -142,7 +142,7 @@ export class WorkerConnection {
     for (const { rollout } of keep) if ((await store.rollout(rollout))?.row.state === 'held') session.held.add(rollout);
     if (this.#socket.readyState !== this.#socket.OPEN) return; // gone meanwhile: the lease runs out, or the worker comes again
     this.#session = session;
-    session.send({ type: 'welcome', session: id, clock: await store.now(), beat_s: BEAT_SECONDS, lease_s: LEASE_SECONDS, keep, drop });
+    session.send({ type: 'welcome', session: id, clock: await store.now(), beat_s: BEAT_SECONDS, lease_s: LEASE_SECONDS, keep, drop: [...over, ...drop] });
     hub.add(session);
     if (frame.away_ms !== undefined) this.#context.returned(this.#batch, { awayMs: frame.away_ms, moved: before === undefined ? undefined : before !== this.#context.server, kept: keep.length, dropped: drop.length });
     if (keep.length > 0) hub.tellStanding(session, record);

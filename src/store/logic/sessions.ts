@@ -2,7 +2,7 @@ import { StudioError } from '../../common/errors.ts';
 import { int, quote, text, unquote } from '../sql/row.ts';
 import { SESSION } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
-import type { NewSession, SessionRecord } from '../store.ts';
+import type { Adopted, NewSession, SessionRecord } from '../store.ts';
 import { batchId, lockBatches } from './batchState.ts';
 import { tellBatch } from './events.ts';
 import { Ledger } from './ledger.ts';
@@ -82,14 +82,15 @@ async function end(tx: Transaction, session: Row, what: string, why: string): Pr
 }
 
 /** See `Store.adopt`. */
-export async function adopt(tx: Transaction, name: string, held: readonly { rollout: string; epoch: number }[]): Promise<{ keep: { rollout: string; durable: number }[]; drop: string[] }> {
+export async function adopt(tx: Transaction, name: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted> {
   const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
   if (session === undefined) throw noSession(name);
   const epochs = new Map(held.map(({ rollout, epoch }) => [rollout, epoch]));
   // By their names alone: with the batch too, SQLite would go through all rollouts of the batch.
   const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`, [...epochs.keys()]);
   const batch = int(session, 'batch');
-  const mine = rows.map(readRollout).filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name) && rollout.state !== 'ended');
+  const standing = rows.map(readRollout).filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name));
+  const mine = standing.filter(({ state }) => state !== 'ended');
   const ledger = await Ledger.of(tx, mine);
   for (const rollout of mine) {
     ledger.change(rollout);
@@ -98,8 +99,12 @@ export async function adopt(tx: Transaction, name: string, held: readonly { roll
     if (rollout.state === 'queued') rollout.state = rollout.progress.hold === undefined ? 'running' : 'held';
   }
   await ledger.save();
-  const kept = new Set(mine.map((rollout) => rollout.name));
-  return { keep: mine.map((rollout) => ({ rollout: rollout.name, durable: rollout.last })), drop: [...epochs.keys()].filter((rollout) => !kept.has(rollout)) };
+  const stand = new Set(standing.map((rollout) => rollout.name));
+  return {
+    keep: mine.map((rollout) => ({ rollout: rollout.name, durable: rollout.last })),
+    over: standing.filter(({ state }) => state === 'ended').map((rollout) => rollout.name),
+    drop: [...epochs.keys()].filter((rollout) => !stand.has(rollout)),
+  };
 }
 
 /** See `Store.sessions`. */
