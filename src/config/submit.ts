@@ -12,6 +12,7 @@ import type { LoadedBatch } from './load.ts';
 import { mcpName, type LoadedAgent } from './load/agent.ts';
 import { endpointsOf, isEndpoint } from './load/model.ts';
 import { afterOf, worksItself } from './load/team.ts';
+import type { LoadedWorld } from './load/world.ts';
 import { dirname, joinPath, relative } from './paths.ts';
 import type { ModelSection } from './schema/modelSection.ts';
 import { SETTINGS, type BuiltinSettings } from './schema/builtinSettings.ts';
@@ -19,7 +20,7 @@ import type { ToolEntry } from './schema/toolEntry.ts';
 import type { ParsedFile, Path } from './source/parse.ts';
 import { problemsError, type Problem } from './source/problem.ts';
 import { textsOf, type TextAt } from './source/strings.ts';
-import { submission as submissionSchema, type AnswerRule, type Position, type Submission, type SubmittedAgent, type SubmittedMember, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools } from './submission.ts';
+import { submission as submissionSchema, type AnswerRule, type Position, type Submission, type SubmittedAgent, type SubmittedMember, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools, type SubmittedWorld } from './submission.ts';
 
 /** What `tools/bundle.ts` makes of a module. */
 export interface Bundle {
@@ -71,7 +72,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   const shown = (path: string): string => relative(root, path);
   const git = await ports.git();
   // All modules are asked for at once: they are bundled together.
-  const worldModule = world === undefined ? undefined : bundles.add(joinPath(dirname(world.path), world.file.module));
+  const worldModule = world === undefined ? undefined : bundles.add(moduleOf(world));
   worldModule?.catch(() => undefined); // told below, unless something else is wrong first
   const [scorer, submitted] = await Promise.all([submittedScorer(loaded, bundles), submittedAgent(agent, root, ports.files, bundles)]);
   const built: Submission = {
@@ -79,15 +80,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     name: loaded.name,
     file: shown(loaded.path),
     agent: submitted,
-    ...(world === undefined || worldModule === undefined ? {} : {
-      world: {
-        name: world.file.name, file: shown(world.path), kind: 'module',
-        module: await worldModule,
-        ...(world.file.needs === undefined ? {} : { needs: world.file.needs, position: placeOf(world.parsed, ['needs'], root) }),
-        ...(world.file.user === undefined || world.userPrompt === undefined ? {} : { user: { model: submittedModel(world.file.user.model), prompt: world.userPrompt.text } }),
-        perturb: [],
-      },
-    }),
+    ...(world === undefined || worldModule === undefined ? {} : { world: submittedWorld(world, await worldModule, root) }),
     scorer,
     attempts: file.attempts,
     seed: file.seed,
@@ -103,14 +96,12 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     ...(git === undefined ? {} : { git }),
     product: ports.product,
   };
-  const attachments = new Attachments(ports.files);
   return {
     // Parsed once more: what leaves this machine is exactly what the other side accepts.
     submission: submissionSchema.parse(built),
     secrets: environment.secrets,
     modules: { [Symbol.asyncIterator]: () => bundles.blobs() },
-    blobs: { [Symbol.asyncIterator]: () => blobs(loaded, ports.files, bundles, attachments) },
-    tasks: { [Symbol.asyncIterator]: () => tasks(loaded, ports.files, attachments) },
+    ...blobsAndTasks(loaded, ports.files, bundles),
   };
 }
 
@@ -133,6 +124,13 @@ export async function buildTools(agent: LoadedAgent, root: string, ports: Submit
   const bundles = new Bundles(ports);
   const tools = await Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, { ...agent, root }, ports.files, bundles)));
   return { tools: tools.flat(), blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
+}
+
+/** The world of a batch alone, with its tasks, to try its tools. `${env:…}` stays as it is written. Throws as `buildSubmission` does where its module does not build. */
+export async function buildWorld(loaded: LoadedBatch & { readonly world: LoadedWorld }, ports: SubmitPorts): Promise<Pick<BuiltSubmission, 'blobs' | 'tasks'> & { readonly world: SubmittedWorld }> {
+  const bundles = new Bundles(ports);
+  const world = submittedWorld(loaded.world, await bundles.add(moduleOf(loaded.world)), loaded.root);
+  return { world, ...blobsAndTasks(loaded, ports.files, bundles) };
 }
 
 // ---- environment variables --------------------------------------------------------------------------------------
@@ -215,6 +213,19 @@ async function submittedAgent({ file, path, prompt, parsed, team }: LoadedAgent,
     limits: file.limits,
     ...(team === undefined ? {} : { team: { kind: team.kind, itself: worksItself(file), members } }),
   };
+}
+
+function submittedWorld({ file, path, parsed, userPrompt }: LoadedWorld, module: SubmittedModule, root: string): SubmittedWorld {
+  return {
+    name: file.name, file: relative(root, path), kind: 'module', module,
+    ...(file.needs === undefined ? {} : { needs: file.needs, position: placeOf(parsed, ['needs'], root) }),
+    ...(file.user === undefined || userPrompt === undefined ? {} : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
+    perturb: [],
+  };
+}
+
+function moduleOf({ path, file }: LoadedWorld): string {
+  return joinPath(dirname(path), file.module);
 }
 
 function submittedModel(model: ModelSection): SubmittedModel {
@@ -322,6 +333,14 @@ class Attachments {
     this.#known.set(path, made);
     return made;
   }
+}
+
+function blobsAndTasks(loaded: LoadedBatch, files: Files, bundles: Bundles): Pick<BuiltSubmission, 'blobs' | 'tasks'> {
+  const attachments = new Attachments(files);
+  return {
+    blobs: { [Symbol.asyncIterator]: () => blobs(loaded, files, bundles, attachments) },
+    tasks: { [Symbol.asyncIterator]: () => tasks(loaded, files, attachments) },
+  };
 }
 
 async function* blobs(loaded: LoadedBatch, files: Files, bundles: Bundles, attachments: Attachments): AsyncGenerator<SubmissionBlob> {

@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { nodeTransport } from '../../src/client/nodeTransport.ts';
 import { checkToken, reachAddress } from '../../src/client/targets/checkAddress.ts';
 import { connectTarget } from '../../src/client/targets/connectTarget.ts';
+import { silence } from '../../src/client/targets/silence.ts';
 import type { UrlTarget } from '../../src/client/targets/target.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { cliOf } from '../../src/host/server/runCli.ts';
@@ -14,11 +16,14 @@ import { TargetTokens } from '../../src/host/targets/address/targetTokens.ts';
 import { until } from '../e2e/support/poll.ts';
 import { selfSigned } from '../support/certificate.ts';
 import { Bench } from '../support/cli.ts';
+import { freePort } from '../support/freePort.ts';
 import { TestStore, type TestServer } from '../support/rolloutServer.ts';
 import { tlsProxy, type TlsProxy } from '../support/tlsProxy.ts';
 
 const NAME = 'lab';
 const of = (code: string, pattern: RegExp) => (error: unknown): boolean => StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+/** Without a name server, nobody can say that there is no such machine. */
+const NOBODY = /(?:no machine called nobody\.invalid\.|name nobody\.invalid cannot be looked up: no name server answers\.) .*VPN/;
 const never = new AbortController().signal;
 
 describe('a server by its address', { timeout: 120_000 }, () => {
@@ -55,15 +60,10 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     assert.equal(await reachAddress({ url: proxy.url }, never), 'untrusted');
     assert.equal(await reachAddress({ url: proxy.url, ca: cert }, never), 'reached');
     assert.equal(await reachAddress({ url: proxy.url, ca: selfSigned({ host: '127.0.0.1' }).cert }, never), 'untrusted', 'another authority');
-    await assert.rejects(reachAddress({ url: proxy.url.replace('127.0.0.1', 'localhost'), ca: cert }, never), of('unavailable', /for another name\. .*name that is in the certificate/));
+    await assert.rejects(reachAddress({ url: proxy.url.replace('127.0.0.1', 'localhost'), ca: cert }, never), of('unavailable', /for another name \(IP Address:127\.0\.0\.1\)\. .*name that is in the certificate/));
     await assert.rejects(reachAddress({ url: server.url.replace('http:', 'https:') }, never), of('unavailable', /does not speak TLS\. .*port/));
-    const free = net.createServer().listen(0, '127.0.0.1');
-    await once(free, 'listening');
-    const { port } = free.address() as net.AddressInfo; // it listens on TCP
-    free.close();
-    await once(free, 'close');
-    await assert.rejects(reachAddress({ url: `https://127.0.0.1:${port}` }, never), of('unavailable', /Nothing listens at 127\.0\.0\.1:\d+\. .*port is right/));
-    await assert.rejects(reachAddress({ url: 'https://nobody.invalid' }, never), of('unavailable', /no machine called nobody\.invalid\. .*VPN/));
+    await assert.rejects(reachAddress({ url: `https://127.0.0.1:${await freePort()}` }, never), of('unavailable', /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\. .*port is right/));
+    await assert.rejects(reachAddress({ url: 'https://nobody.invalid' }, never), of('unavailable', NOBODY));
     const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
     await using expired = await tlsProxy(() => server.file.port, old);
     await assert.rejects(reachAddress({ url: expired.url, ca: old.cert }, never), of('unavailable', /not valid any more/));
@@ -127,4 +127,80 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     assert.match(JSON.stringify(status), /"name":"server","state":"ok"/);
     assert.deepEqual(await cli.json(['batches', '--target', NAME], { cwd: bench.folder, env }), { batches: [] });
   });
+
+  it('that does not answer is told with the reason and its mend, by every command', async () => {
+    await bench.run(['init', 'desk']);
+    const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
+    writeFileSync(bench.path('old.pem'), old.cert);
+    await using expired = await tlsProxy(() => server.file.port, old);
+    await using cutting = await listening((socket) => socket.destroy());
+    await using speaking = await listening((socket) => socket.end('220 mail.example.org ready\r\n'));
+    await using gateway = await listening((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: 13\r\n\r\n<html></html>'));
+    const cases: readonly (readonly [name: string, url: string, why: RegExp, mend: RegExp, ca?: string])[] = [
+      ['refused', `https://127.0.0.1:${await freePort()}`, /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\./, /whether the server runs, and whether the port is right/],
+      ['nobody', 'https://nobody.invalid', /nobody\.invalid(?: cannot be looked up: no name server answers)?\./, /VPN/],
+      ['untrusted', proxy.url, /certificate of 127\.0\.0\.1:\d+ is of an authority that is not trusted here\./, /CA file of that authority \(--ca\)/],
+      ['expired', expired.url, /certificate of 127\.0\.0\.1:\d+ is not valid any more\./, /has to renew it/, 'old.pem'],
+      ['plain', server.url.replace('http:', 'https:'), /127\.0\.0\.1:\d+ does not speak TLS\./, /See the port/],
+      ['cutting', cutting.url, /127\.0\.0\.1:\d+ cut the connection instead of answering\./, /begins with https/],
+      ['speaking', speaking.url, /127\.0\.0\.1:\d+ does not speak HTTP\./, /See the port/],
+      ['gateway', gateway.url, /answers 502: it does not reach the server\./, /whether the server runs/],
+    ];
+    const env = { LAB_TOKEN: 'x' };
+    for (const [name, url, why, mend, ca] of cases) {
+      await bench.json(['target', 'add', name, '--url', url, '--token-env', 'LAB_TOKEN', ...(ca === undefined ? [] : ['--ca', ca])]);
+      const [status, run] = await Promise.all([
+        bench.run(['target', 'status', name], { env }),
+        bench.run(['run', 'desk/batches/first.batch.yaml', '--target', name], { env }),
+      ]);
+      assert.equal(status.code, 1, `${name}: ${status.stderr}`);
+      const [finding = '', told = ''] = status.stdout.split('\n').slice(1);
+      assert.match(finding, new RegExp(`✗ server +.*${why.source}`), name);
+      assert.match(told, mend, name);
+      assert.equal(run.code, 3, `${name}: ${run.stderr}`);
+      assert.match(run.stderr, new RegExp(`${why.source} .*${mend.source}`), name);
+    }
+  });
+
+  it('that takes the connection and says nothing timed out', async () => {
+    await using silent = await listening(() => undefined);
+    const limit = AbortSignal.timeout(50);
+    const asked = await nodeTransport(() => ({ url: silent.url, token: '' })).request({ method: 'GET', path: '/v1/server', signal: limit }).then(() => undefined, (error: unknown) => error);
+    assert.ok(of('unavailable', /127\.0\.0\.1:\d+ does not answer: the request timed out\. See whether the server runs\. .*firewall/)(silence({ url: silent.url }, asked)));
+  });
+
+  it('that goes away is told with the reason by what is under way, once', async () => {
+    await using ways = new AsyncDisposableStack();
+    const way = ways.use(await tlsProxy(() => server.file.port, { cert, key }));
+    const notices: string[] = [];
+    const connection = await connectTarget(NAME, { url: way.url, token_env: 'LAB_TOKEN', ca: caFile }, { env: { LAB_TOKEN: server.file.token }, onNotice: (text) => notices.push(text) });
+    await ways.disposeAsync();
+    const gone = of('unavailable', /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\. See whether the server runs/);
+    await assert.rejects(connection.api.server(), gone);
+    await assert.rejects(connection.reconnect(never), gone);
+    await assert.rejects(connection.reconnect(never), gone);
+    assert.equal(notices.length, 1);
+    assert.match(notices[0] ?? '', /Nothing listens at/);
+    connection.close();
+  });
 });
+
+/** Something on a port that is no server of ours. */
+async function listening(meets: (socket: net.Socket) => void): Promise<AsyncDisposable & { readonly url: string }> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => meets(socket)); // what was not read would be answered with a reset
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

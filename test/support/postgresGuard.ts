@@ -5,11 +5,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, rm, stat } from 'node:fs/promises';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
 import { promisify } from 'node:util';
+import { freePort } from './freePort.ts';
 
 const run = promisify(execFile);
 /** PostgreSQL refuses root; this user runs it then. */
@@ -38,16 +38,6 @@ async function reachable(folder: string): Promise<boolean> {
     if (((await stat(at)).mode & 0o005) !== 0o005 && at !== path.dirname(at)) return false;
     if (at === path.dirname(at)) return true;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 async function main(native: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** `connect` for targets: the server of a cluster through a port-forward, or one at an address. Neither is started here. */
 import { abortable, sleep } from '../../common/abort.ts';
-import { StudioError } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { openForward } from '../../kubernetes/access/portForward.ts';
 import { Api } from '../../protocol/api.ts';
@@ -10,6 +10,7 @@ import { nodeTransport } from '../nodeTransport.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
 import { findServerPod, serverTokens, type ClientTokens, type ServerPod } from './serverPod.ts';
+import { tellingWhy } from './silence.ts';
 import { clusterRef, type ClusterTarget, type Target, type UrlTarget } from './target.ts';
 
 export interface TargetConnection extends Connection {
@@ -35,7 +36,7 @@ export function connectTarget(name: string, target: Target, options: TargetOptio
   return 'url' in target ? connectUrl(name, target, options) : connectCluster(name, target, options);
 }
 
-async function connectUrl(name: string, target: UrlTarget, { env, signal }: TargetOptions): Promise<TargetConnection> {
+async function connectUrl(name: string, target: UrlTarget, { env, signal, onNotice }: TargetOptions): Promise<TargetConnection> {
   const token = env[target.token_env] ?? '';
   if (token === '') throw noToken(name, target);
   const ca = await certificatesOf(target);
@@ -45,17 +46,40 @@ async function connectUrl(name: string, target: UrlTarget, { env, signal }: Targ
     await askServer(address, { update: `Ask whoever runs the server of the target ${name} to update it.`, token: newToken(name, target) }, stop);
   };
   await check(signal);
+  const reasons = new Reasons(onNotice);
   return {
-    api: new Api(nodeTransport(() => address)),
+    api: new Api(tellingWhy(nodeTransport(() => address), address)),
     address: () => address,
     readAddress: () => {
       const read = env[target.read_token_env ?? ''] ?? '';
       if (read === '') throw noReadToken(name, target);
       return at(read);
     },
-    reconnect: check,
+    reconnect: (stop) => reasons.told(check(stop)),
     close: () => undefined,
   };
+}
+
+/** Tells why a server is not reached again: each reason once, until it is reached. */
+class Reasons {
+  readonly #tell: TargetOptions['onNotice'];
+  #last = '';
+
+  constructor(tell: TargetOptions['onNotice']) {
+    this.#tell = tell;
+  }
+
+  async told(attempt: Promise<void>): Promise<void> {
+    try {
+      await attempt;
+      this.#last = '';
+    } catch (error) {
+      const text = StudioError.is(error, 'unavailable') ? errorText(error) : '';
+      if (text !== '' && text !== this.#last) this.#tell?.(text);
+      this.#last = text;
+      throw error;
+    }
+  }
 }
 
 async function connectCluster(name: string, target: ClusterTarget, options: TargetOptions): Promise<TargetConnection> {
@@ -116,7 +140,31 @@ class ClusterLink {
   async #reach(signal: AbortSignal): Promise<void> {
     this.#cluster ??= await Cluster.open(clusterRef(this.#name, this.#target));
     const cluster = this.#cluster;
-    const { port } = await this.#readyPod(cluster, signal);
+    const until = performance.now() + START_TIMEOUT_MS;
+    for (let told = ''; ; ) {
+      const found = await findServerPod(cluster, signal);
+      if ('name' in found) return this.#enter(cluster, found, signal);
+      if (found.unheard !== undefined && (await this.#answers(cluster, found.unheard, signal))) return;
+      if (found.stuck || performance.now() > until) throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, { mend: found.mend ?? `rollout target status ${this.#name} shows more.` });
+      if (told !== found.why) this.#onNotice?.(`Waiting for the server of the target ${this.#name}: ${found.why}`);
+      told = found.why;
+      await sleep(POLL_MS, signal);
+    }
+  }
+
+  /** Whether it does, though its node is not heard of. */
+  async #answers(cluster: Cluster, pod: ServerPod, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#enter(cluster, pod, signal);
+      return true;
+    } catch (error) {
+      if (StudioError.is(error, 'unavailable')) return false;
+      throw error;
+    }
+  }
+
+  /** Makes sure that there is a forward to the pod, and that one of our servers answers there. */
+  async #enter(cluster: Cluster, { port }: ServerPod, signal: AbortSignal): Promise<void> {
     this.#tokens = await serverTokens(cluster, signal);
     if (this.#forward?.port !== port) {
       this.#forward?.forward.close();
@@ -135,19 +183,7 @@ class ClusterLink {
   async #podNow(cluster: Cluster, signal: AbortSignal | undefined): Promise<string> {
     const found = await findServerPod(cluster, signal);
     if ('name' in found) return found.name;
+    if (found.unheard !== undefined) return found.unheard.name;
     throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`);
-  }
-
-  /** The server's pod, once it takes requests: it may be starting. */
-  async #readyPod(cluster: Cluster, signal: AbortSignal): Promise<ServerPod> {
-    const until = performance.now() + START_TIMEOUT_MS;
-    for (let told = ''; ; ) {
-      const found = await findServerPod(cluster, signal);
-      if ('name' in found) return found;
-      if (found.stuck || performance.now() > until) throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, { mend: found.mend ?? `rollout target status ${this.#name} shows more.` });
-      if (told !== found.why) this.#onNotice?.(`Waiting for the server of the target ${this.#name}: ${found.why}`);
-      told = found.why;
-      await sleep(POLL_MS, signal);
-    }
   }
 }

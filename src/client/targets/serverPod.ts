@@ -2,6 +2,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
+import { isReady, isUnheard } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
 import { labels, NAMES, selector, SERVER_PORT_NAME, TOKEN_KEYS } from '../../kubernetes/names.ts';
 
@@ -22,18 +23,21 @@ export interface NotReady {
   /** It will not get ready by itself. */
   readonly stuck: boolean;
   readonly mend: string | undefined;
+  /** It took requests when its node was heard of last, and may do so still. */
+  readonly unheard?: ServerPod;
 }
 
 /** The server's pod that takes requests. Throws StudioError `not_found` where no server is installed. */
 export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Promise<ServerPod | NotReady> {
   const pods = await cluster.list('Pod', { labels: selector(labels('server')), signal });
-  const ready = pods.find(isReady);
-  const port = ready?.spec?.containers?.flatMap((container) => container.ports ?? []).find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
-  if (ready !== undefined && port !== undefined) return { name: ready.metadata.name, port };
+  const lasting = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const ready = placeOf(lasting.find(isReady));
+  if (ready !== undefined) return ready;
   const deployment = await cluster.get('Deployment', NAMES.server, { signal });
   if (deployment !== undefined) {
     const { text, hope, mend } = findObstacle(deployment, pods);
-    return { why: text, stuck: hope === 'stuck', mend };
+    const unheard = placeOf(lasting.find(isUnheard));
+    return { why: text, stuck: hope === 'stuck', mend, ...(unheard === undefined ? {} : { unheard }) };
   }
   throw new StudioError('not_found', `No rollout server is installed in namespace ${cluster.namespace} of context ${cluster.context}.`, { mend: 'Install it with rollout cluster install.' });
 }
@@ -47,9 +51,9 @@ export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Prom
   throw new StudioError('not_found', `The server's tokens are not in the Secret ${NAMES.tokens} of namespace ${cluster.namespace}.`, { mend: 'rollout cluster upgrade puts everything in place again.' });
 }
 
-/** Whether a pod takes requests now. */
-export function isReady(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp === undefined && pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+function placeOf(pod: Pod | undefined): ServerPod | undefined {
+  const port = pod?.spec?.containers?.flatMap((container) => container.ports ?? []).find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
+  return pod === undefined || port === undefined ? undefined : { name: pod.metadata.name, port };
 }
 
 /** Reasons to wait that pass by themselves. */

@@ -6,10 +6,11 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../kubernetes/access/objects.ts';
+import { isReady, isUnheard } from '../../kubernetes/access/podReady.ts';
 import { LABEL, OURS } from '../../kubernetes/names.ts';
 import type { Api } from '../../protocol/api.ts';
 import { connectTarget } from './connectTarget.ts';
-import { isReady, obstacleOf } from './serverPod.ts';
+import { obstacleOf } from './serverPod.ts';
 import { clusterRef, targetPlace, type Target } from './target.ts';
 
 /** `unknown`: it may not be read. */
@@ -95,7 +96,7 @@ async function serverFindings(name: string, target: Target, { env, signal }: Sta
   } catch (error) {
     signal?.throwIfAborted();
     if (StudioError.is(error, 'not_found')) return [{ ...trouble('server', error), state: 'missing' }];
-    if (limit.aborted) return [{ name: 'server', state: 'wrong', text: waiting ?? `it did not answer within ${CONNECT_MS / 1000} s`, mend: 'See its pod: kubectl describe pod, kubectl logs.' }];
+    if (limit.aborted) return [{ name: 'server', state: 'wrong', text: waiting ?? `it did not answer within ${CONNECT_MS / 1000} s`, mend: 'url' in target ? 'See whether the server runs, and what is between it and this machine.' : 'See its pod: kubectl describe pod, kubectl logs.' }];
     return [trouble('server', error)];
   }
 }
@@ -132,10 +133,11 @@ async function insideFindings(cluster: Cluster, signal: AbortSignal | undefined)
 export function podsFinding(pods: readonly Pod[]): TargetFinding {
   const live = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
   const workers = live.filter((pod) => pod.metadata.labels?.[LABEL.component] === 'worker');
-  const waiting = live.filter((pod) => !isReady(pod) && pod.metadata.deletionTimestamp === undefined);
+  const lasting = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const waiting = lasting.filter((pod) => !isReady(pod) && !isUnheard(pod));
   const obstacles = waiting.map(obstacleOf).filter((text) => text !== undefined);
-  const data = { pods: live.length, workers: workers.length, starting: waiting.length - obstacles.length, obstacles };
-  const text = `${live.length} of ours, ${workers.length} of them workers${data.starting === 0 ? '' : `, ${data.starting} starting`}`;
+  const data = { pods: live.length, workers: workers.length, starting: waiting.length - obstacles.length, unheard: lasting.filter(isUnheard).length, obstacles };
+  const text = `${live.length} of ours, ${workers.length} of them workers${data.starting === 0 ? '' : `, ${data.starting} starting`}${data.unheard === 0 ? '' : `, ${data.unheard} on nodes that the cluster does not hear`}`;
   return obstacles.length === 0 ? { name: 'pods', state: 'ok', text, data } : { name: 'pods', state: 'wrong', text: `${text}; ${obstacles.length} cannot run: ${obstacles[0] ?? ''}`, data };
 }
 

@@ -56,6 +56,7 @@ export class KubernetesExecutor implements Executor {
       isActive: (batch) => this.#batches.has(batch),
       isReleased: (batch) => this.#batches.get(batch)?.released === true,
       tell: (batch, infra) => this.#go('telling of its pods', options.host.tell(batch, infra), batch),
+      workers: (batch) => options.host.workers(batch),
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
     this.#go('looking after pods', this.#run());
@@ -110,7 +111,7 @@ export class KubernetesExecutor implements Executor {
       await sleep(ELECT_EVERY_MS, signal);
     }
     this.#play('unready');
-    const stuck = setInterval(() => this.#pods.lookForStuck(), STUCK_EVERY_MS);
+    const stuck = setInterval(() => this.#go('looking for lost nodes', this.#pods.lookForStuck()), STUCK_EVERY_MS);
     await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents(), this.#probe()]);
     clearInterval(stuck);
   }

@@ -114,11 +114,6 @@ export function isSilence(event: KubeEvent): boolean {
   return event.reason === 'NodeNotReady';
 }
 
-/** Its node says that it is well. */
-export function isReady(pod: Pod): boolean {
-  return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
-}
-
 /** Told once for all pods of the batch there. */
 export function lostNode(pod: Pod): Told {
   const node = pod.spec?.nodeName ?? '';

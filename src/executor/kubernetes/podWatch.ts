@@ -1,8 +1,9 @@
 /** The lives of worker pods, as they happen: what is worth telling is told in the batch's stream, and their ends are seen at once. */
 import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
+import { isReady } from '../../kubernetes/access/podReady.ts';
 import type { WatchEventType } from '../../kubernetes/access/watch.ts';
 import { batchOf } from './jobRounds.ts';
-import { isReady, isSilence, jobEventNews, lostNode, podEnd, podEventNews, podNews, stuckNews, type PodEnd, type Told } from './podLife.ts';
+import { isSilence, jobEventNews, lostNode, podEnd, podEventNews, podNews, stuckNews, type PodEnd, type Told } from './podLife.ts';
 
 export interface PodWatchOptions {
   /** The batch has not ended, as far as is known. */
@@ -10,6 +11,8 @@ export interface PodWatchOptions {
   /** It is paused and keeps no pods: that they are deleted is nothing bad. */
   readonly isReleased: (batch: string) => boolean;
   readonly tell: (batch: string, infra: Told['infra']) => void;
+  /** Those of the batch's pods whose workers have a session: its lease is not over. */
+  readonly workers: (batch: string) => Promise<readonly string[]>;
   /** The pod is gone, or its worker is. Gives whether it had rollouts. */
   readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
 }
@@ -29,7 +32,7 @@ interface Seen {
 
 /** A pod that is to end is gone within its grace, unless its node is. */
 const STUCK_MS = 45_000;
-/** After an outage of the API server all nodes count as silent, until the next they say. */
+/** A node that counts as silent may say something just now. */
 const SILENT_MS = 5_000;
 
 export class PodWatch {
@@ -72,14 +75,24 @@ export class PodWatch {
   }
 
   /** Looks for pods whose nodes do not answer. */
-  lookForStuck(now = performance.now()): void {
-    for (const seen of this.#pods.values()) {
-      if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS) {
-        if (!isReady(seen.pod)) this.#tell(seen.batch, seen, lostNode(seen.pod));
-        seen.silentAt = undefined;
-      }
+  async lookForStuck(now = performance.now()): Promise<void> {
+    // Asked once for all pods of a batch: after an outage each of them is silent.
+    const working = new Map<string, ReadonlySet<string>>();
+    for (const seen of [...this.#pods.values()]) {
+      if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS) await this.#lookForNode(seen, working);
       if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS) this.#tell(seen.batch, seen, stuckNews(seen.pod));
     }
+  }
+
+  /** A silent node whose workers are heard is not lost: the cluster is the one that does not hear it, as after an outage of the API server. */
+  async #lookForNode(seen: Seen, working: Map<string, ReadonlySet<string>>): Promise<void> {
+    if (!isReady(seen.pod)) {
+      const names = working.get(seen.batch) ?? new Set(await this.#options.workers(seen.batch));
+      working.set(seen.batch, names);
+      if (names.has(seen.pod.metadata.name)) return;
+    }
+    if (!seen.ended && !isReady(seen.pod)) this.#tell(seen.batch, seen, lostNode(seen.pod));
+    seen.silentAt = undefined;
   }
 
   /** The batch has ended: what is told of it once may be told again, should it be taken back. */

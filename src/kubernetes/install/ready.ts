@@ -5,6 +5,7 @@ import { jsonOf } from '../../common/json.ts';
 import { readyLine } from '../../protocol/serverFile.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { ContainerStatus, Deployment, Pod } from '../access/objects.ts';
+import { isUnheard } from '../access/podReady.ts';
 import { labels, NAMES, selector, VERSION_ANNOTATION } from '../names.ts';
 
 const POLL_MS = 500;
@@ -85,6 +86,7 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
   }
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   if (unscheduled !== undefined) return { text: `No node takes the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`, hope: 'wait', mend: 'See kubectl describe pod; storage that no class provides is a frequent reason (--storage).' };
+  if (isUnheard(pod)) return { text: `The cluster hears nothing of node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`, hope: 'wait', mend: 'See kubectl get nodes.' };
   if (pod.status?.phase === 'Running') return { text: 'The server starts.', hope: 'wait', pod };
   return { text: 'The server’s pod is being set up.', hope: 'wait', pod };
 }

@@ -1,9 +1,8 @@
 /** The cluster the tests work on, and what of it they must know: which image has Node, and how pods reach a server. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { kitFolder } from '../../../src/build/system/kits.ts';
 import { Cluster } from '../../../src/kubernetes/access/cluster.ts';
+import { freePort } from '../../support/freePort.ts';
 import { Kit } from './kit.ts';
 
 /** The kit's image: no registry is asked for it. */
@@ -45,15 +44,4 @@ export async function site(folder: string): Promise<Site> {
     cluster, kubeconfig, image: LOCAL_IMAGE, durable: true, nodes, port, kit: new Kit(kit),
     arguments: ['--image', LOCAL_IMAGE, '--storage', `hostPath:${folder}`, '--port', String(port), '--advertise', `http://127.0.0.1:${port}`],
   };
-}
-
-/** A port of this machine that nothing listens on now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address !== null && typeof address === 'object');
-  server.close();
-  await once(server, 'close');
-  return address.port;
 }

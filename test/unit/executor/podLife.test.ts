@@ -89,20 +89,26 @@ describe('events of the cluster', () => {
 });
 
 describe('PodWatch', () => {
-  function watched(worked = true): { watch: PodWatch; told: string[]; ended: string[]; active: Set<string> } {
+  function watched(worked = true): { watch: PodWatch; told: string[]; ended: string[]; active: Set<string>; working: Set<string>; asked: string[] } {
     const told: string[] = [];
     const ended: string[] = [];
     const active = new Set(['b1']);
+    const working = new Set<string>();
+    const asked: string[] = [];
     const watch = new PodWatch({
       isReleased: (batch: string) => batch === 'let go',
       isActive: (batch) => active.has(batch),
       tell: (batch, { what, pod: of = '' }) => told.push(`${batch} ${what} ${of}`),
+      workers: (batch) => {
+        asked.push(batch);
+        return Promise.resolve([...working]);
+      },
       ended: (batch, of) => {
         ended.push(`${batch} ${of}`);
         return Promise.resolve(worked);
       },
     });
-    return { watch, told, ended, active };
+    return { watch, told, ended, active, working, asked };
   }
   const running = worker({ running: { startedAt: '2026-01-01T00:00:01Z' } });
   const failed = worker({ terminated: { exitCode: 3 } });
@@ -160,9 +166,9 @@ describe('PodWatch', () => {
     const { watch, told } = watched();
     await watch.onList([]);
     await watch.onEvent('MODIFIED', pod(running, { deleted: true }));
-    watch.lookForStuck(performance.now() + 10_000);
-    watch.lookForStuck(performance.now() + 60_000);
-    watch.lookForStuck(performance.now() + 60_000);
+    await watch.lookForStuck(performance.now() + 10_000);
+    await watch.lookForStuck(performance.now() + 60_000);
+    await watch.lookForStuck(performance.now() + 60_000);
     assert.deepEqual(told, ['b1 pod_started p-1', 'b1 node_lost p-1']);
   });
 
@@ -175,13 +181,30 @@ describe('PodWatch', () => {
     const ready = worker({ running: {} }, { conditions: [{ type: 'Ready', status: 'True' }] });
     await watch.onEvent('ADDED', pod(ready, { uid: '4', node: 'n3' }));
     watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid: '4' } }, () => undefined);
-    watch.lookForStuck();
+    await watch.lookForStuck();
     assert.ok(!told.some((line) => line.includes('node_lost')), 'not before it has been so for a while');
-    watch.lookForStuck(performance.now() + 10_000);
+    await watch.lookForStuck(performance.now() + 10_000);
     await watch.onEvent('MODIFIED', pod(running, { uid: '1', deleted: true }));
-    watch.lookForStuck(performance.now() + 60_000);
+    await watch.lookForStuck(performance.now() + 60_000);
     assert.deepEqual(told.filter((line) => line.includes('node_lost')), ['b1 node_lost ', 'b1 node_lost ']);
     assert.match(lostNode(pod()).infra.text, /^Node n1 does not answer any more\..*kubectl delete node.*out-of-service/);
+  });
+
+  it('takes no node for lost whose worker is heard, and tells once it is not', async () => {
+    const { watch, told, working, asked } = watched();
+    working.add('p-1').add('p-2');
+    await watch.onList([]);
+    for (const uid of ['1', '2']) {
+      await watch.onEvent('ADDED', pod(running, { uid }));
+      watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid } }, () => undefined);
+    }
+    await watch.lookForStuck(performance.now() + 10_000);
+    await watch.lookForStuck(performance.now() + 60_000);
+    assert.ok(!told.some((line) => line.includes('node_lost')));
+    assert.deepEqual(asked, ['b1', 'b1'], 'once a look, however many pods there are');
+    working.clear();
+    await watch.lookForStuck(performance.now() + 60_000);
+    assert.deepEqual(told.filter((line) => line.includes('node_lost')), ['b1 node_lost ']);
   });
 
   it('knows a Job’s batch by its name', () => {

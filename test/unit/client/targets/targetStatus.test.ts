@@ -12,13 +12,14 @@ const base = { apiVersion: 'v1', metadata: { name: 'x' } };
 const pod = (more: Partial<Pod>): Pod => ({ ...base, kind: 'Pod', ...more });
 const worker = { name: 'w', labels: labels('worker') };
 const ready = [{ type: 'Ready', status: 'True' }];
+const silent = [{ type: 'Ready', status: 'False' }, { type: 'ContainersReady', status: 'True' }];
 const gpuPod = (gpus: string, nodeName?: string): Pod => pod({ spec: { ...(nodeName === undefined ? {} : { nodeName }), containers: [{ name: 'c', resources: { limits: { 'nvidia.com/gpu': gpus } } }] } });
 const node = (more: Partial<Node>): Node => ({ ...base, kind: 'Node', ...more });
 const quota = (hard: Record<string, string>, used: Record<string, string>): ResourceQuota => ({ ...base, kind: 'ResourceQuota', status: { hard, used } });
 
 describe('what a cluster has', () => {
   it('pods: ours that live, and why one does not run', () => {
-    assert.deepEqual(podsFinding([]), { name: 'pods', state: 'ok', text: '0 of ours, 0 of them workers', data: { pods: 0, workers: 0, starting: 0, obstacles: [] } });
+    assert.deepEqual(podsFinding([]), { name: 'pods', state: 'ok', text: '0 of ours, 0 of them workers', data: { pods: 0, workers: 0, starting: 0, unheard: 0, obstacles: [] } });
     const running = pod({ metadata: worker, status: { phase: 'Running', conditions: ready } });
     const over = pod({ metadata: worker, status: { phase: 'Succeeded' } });
     assert.equal(podsFinding([running, over]).text, '1 of ours, 1 of them workers');
@@ -28,6 +29,8 @@ describe('what a cluster has', () => {
     const found = podsFinding([running, pulling]);
     assert.deepEqual([found.state, found.text], ['wrong', '2 of ours, 1 of them workers; 1 cannot run: pod p: ImagePullBackOff: no such image']);
     const nowhere = pod({ metadata: { name: 'q' }, status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' }] } });
+    const unheard = pod({ metadata: worker, status: { phase: 'Running', conditions: silent } });
+    assert.deepEqual([podsFinding([running, unheard]).state, podsFinding([running, unheard]).text], ['ok', '2 of ours, 2 of them workers, 1 on nodes that the cluster does not hear']);
     assert.match(podsFinding([nowhere]).text, /pod q: Unschedulable: 0\/3 nodes are available/);
   });
 
@@ -128,6 +131,9 @@ describe('the server in a cluster', () => {
     assert.deepEqual(await findServerPod(cluster), { why: 'The server’s pod is being made.', stuck: false, mend: undefined });
     pods = [serverPod('new', { phase: 'Running' }, template.metadata)];
     assert.deepEqual(await findServerPod(cluster), { why: 'The server starts.', stuck: false, mend: undefined });
+    pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
+    const unheard = await findServerPod(cluster);
+    assert.deepEqual('unheard' in unheard && unheard.unheard, { name: 'new', port: 8080 });
     pods = [serverPod('new', { phase: 'Pending', containerStatuses: [{ name: 'server', image: 'i', state: { waiting: { reason: 'ImagePullBackOff', message: 'no' } } }] }, template.metadata)];
     const found = await findServerPod(cluster);
     assert.ok('stuck' in found && found.stuck && found.mend !== undefined);

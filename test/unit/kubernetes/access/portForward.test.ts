@@ -2,46 +2,13 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { WebSocketServer, type WebSocket } from 'ws';
 import type { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import { openForward } from '../../../../src/kubernetes/access/portForward.ts';
-import { startKubeApi, type KubeApi } from '../../../support/kubeApi.ts';
-
-/** Makes the API server forward to ports of this machine; pods that are not among `pods` are not there. */
-function forwards(api: KubeApi, pods: Set<string>, seen: string[] = []): Set<WebSocket> {
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' });
-  const open = new Set<WebSocket>();
-  api.server.on('upgrade', (request, raw, head) => {
-    const url = new URL(request.url ?? '', 'http://localhost');
-    const pod = url.pathname.split('/')[6] ?? '';
-    seen.push(pod);
-    if (!pods.has(pod)) {
-      const body = JSON.stringify({ kind: 'Status', code: 404, reason: 'NotFound', message: `pods "${pod}" not found`, details: { name: pod, kind: 'pods' } });
-      raw.end(`HTTP/1.1 404 Not Found\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\nconnection: close\r\n\r\n${body}`);
-      return;
-    }
-    sockets.handleUpgrade(request, raw, head, (socket) => {
-      open.add(socket);
-      bridge(socket, Number(url.searchParams.get('ports')));
-    });
-  });
-  return open;
-}
-
-function bridge(socket: WebSocket, port: number): void {
-  const number = Buffer.alloc(2);
-  number.writeUInt16LE(port);
-  for (const channel of [0, 1]) socket.send(Buffer.concat([Buffer.from([channel]), number]));
-  const target = net.connect(port, '127.0.0.1');
-  target.on('data', (data) => socket.send(Buffer.concat([Buffer.from([0]), data])));
-  target.on('error', (error) => socket.send(Buffer.concat([Buffer.from([1]), Buffer.from(`error forwarding port ${String(port)}: ${error.message}`)])));
-  target.on('close', () => socket.close());
-  socket.on('message', (data: Buffer) => target.write(data.subarray(1)));
-  socket.on('close', () => target.destroy());
-}
+import { startKubeApi } from '../../../support/kubeApi.ts';
+import { forwards } from '../../../support/kubeForward.ts';
 
 async function listening(answer: http.RequestListener): Promise<{ port: number } & AsyncDisposable> {
   const server = http.createServer(answer).listen(0, '127.0.0.1');

@@ -37,6 +37,7 @@ describe('an obstacle is told', () => {
     ['a crash', {}, [container({ waiting: { reason: 'CrashLoopBackOff' } }, { terminated: { exitCode: 3 } })], /exit code 3/, 'stuck'],
     ['too little memory', {}, [container({ terminated: { exitCode: 137, reason: 'OOMKilled' } })], /out of memory/, 'patience'],
     ['a start', {}, [pod({ phase: 'Running', containerStatuses: [{ name: 'server', state: { running: {} } }] })], /starts/, 'wait'],
+    ['a node that is not heard of', {}, [{ ...pod({ phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }, { type: 'ContainersReady', status: 'True' }] }), spec: { nodeName: 'n7' } }], /hears nothing of node n7/, 'wait'],
   ];
   for (const [name, status, pods, text, hope] of cases) {
     test(name, () => {
