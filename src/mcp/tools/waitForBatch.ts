@@ -13,7 +13,7 @@ const WIDTH = 120;
 export const waitForBatch = defineTool({
   name: 'wait_for_batch',
   title: 'Wait for a batch',
-  description: 'Waits until a batch has ended, or until the given seconds are over, whichever comes first, and tells how it stands. Progress is reported meanwhile. Call it again to go on waiting.',
+  description: 'Waits until a batch has ended, or until the given seconds are over, whichever comes first, and tells how it stands. Progress is reported at once and at every change. Call it again to go on waiting.',
   input: z.strictObject({ batch: BATCH, seconds: z.number().min(0).max(600).default(45).describe('Longest wait; mind the time your client gives a call') }),
   output: z.object({ ended: z.boolean(), batch: batchShape }),
   effect: 'read',
@@ -25,21 +25,28 @@ export const waitForBatch = defineTool({
   },
 });
 
-/** Follows a batch until its end or for so long; how it stands then. */
+/** Follows a batch until its end or for so long; how it stands then. Tells how it stands at once, at every change, and at last. */
 async function waitForEnd(batch: string, ms: number, { api, connection, signal, progress }: Call): Promise<BatchRow> {
   const row = await api.batch(batch, signal);
-  if (row.state === 'ended' || ms === 0) return row;
   const total = row.tasks * row.attempts;
   const enough = new AbortController();
+  let told = -1;
+  const tell = async (ended: number): Promise<void> => {
+    const done = Math.min(ended, total);
+    if (done <= told) return; // progress only ever grows, says MCP; a retry takes some back
+    told = done;
+    await progress(done, total, `${done} of ${total} attempts ended`).catch(() => enough.abort()); // nobody listens any more
+  };
+  await tell(endedOf(row));
+  if (row.state === 'ended' || ms === 0) return row;
   const timer = setTimeout(() => enough.abort(), ms);
   const ended = new Set<string>();
   let over = false;
   try {
     await subscribe(connection, { stream: batch }, {
       rows: (rows) => {
-        const before = ended.size;
         for (const one of rows) note(one, ended);
-        if (ended.size !== before) progress(Math.min(ended.size, total), total, `${ended.size} of ${total} attempts ended`).catch(() => enough.abort()); // nobody listens any more
+        return tell(ended.size);
       },
       events: (events) => {
         for (const event of events) {
@@ -57,7 +64,13 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
     clearTimeout(timer);
   }
   if (signal.aborted) throw new StudioError('cancelled', 'The wait was cancelled; the batch runs on.', { mend: 'stop_batch ends it.' });
-  return api.batch(batch, signal);
+  const last = await api.batch(batch, signal);
+  await tell(endedOf(last)); // also what was cancelled before it had a rollout
+  return last;
+}
+
+function endedOf({ counts: { passed, failed, unscored, cancelled, infrastructure } }: BatchRow): number {
+  return passed + failed + unscored + cancelled + infrastructure;
 }
 
 /** Attempts that ended, by task and attempt: of several tries the newest says. */
