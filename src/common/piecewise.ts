@@ -15,6 +15,36 @@ export function* each<T>(things: Iterable<T>, look: (thing: T) => void, atOnce =
   }
 }
 
+/** Numbers in ascending order; those that are given lose theirs. */
+export function* sorted(numbers: Float64Array<ArrayBuffer>, atOnce = AT_ONCE): Piecewise<Float64Array<ArrayBuffer>> {
+  const { length } = numbers;
+  for (let at = 0; at < length; at += atOnce) {
+    numbers.subarray(at, at + atOnce).sort();
+    yield;
+  }
+  let [from, to] = [numbers, new Float64Array(length)];
+  for (let run = atOnce; run < length; run *= 2) {
+    for (let at = 0; at < length; at += 2 * run) {
+      merge(from, to, at, Math.min(at + run, length), Math.min(at + 2 * run, length));
+      yield;
+    }
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+/** Makes one ascending part of two that stand one after the other. */
+function merge(from: Float64Array, to: Float64Array, first: number, middle: number, end: number): void {
+  let [i, j] = [first, middle];
+  for (let at = first; at < end; at++) {
+    const [a = 0, b = 0] = [from[i], from[j]];
+    const isFirst = j >= end || (i < middle && a <= b);
+    to[at] = isFirst ? a : b;
+    if (isFirst) i += 1;
+    else j += 1;
+  }
+}
+
 /** In one go. */
 export function finish<T>(work: Piecewise<T>): T {
   for (;;) {

@@ -7,6 +7,7 @@ import { isSameJson, type Json } from '../common/json.ts';
 import { countUpTo } from './model/search.ts';
 import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
+import { isInterruption } from './trouble.ts';
 
 /** The position that an event belongs to: itself, its span's start, or the newest position before it. */
 export function positionOf(model: TrajectoryModel, seq: number): number | undefined {
@@ -43,14 +44,14 @@ export function step(model: TrajectoryModel, seq: number, distance: 1 | -1): num
   return model.step(at + distance)?.model?.seq;
 }
 
-/** What failed next after `seq`; `distance` −1: before. */
+/** What failed next after `seq`; `distance` −1: before. What infrastructure broke off and the rollout went on from is no failure of it. */
 export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
   const places = failedPlaces(model);
   const index = countUpTo(places, distance === 1 ? seq : seq - 1);
   return distance === 1 ? places[index] : places[index - 1];
 }
 
-/** Places of all that failed, ascending, by model: they are only added to. */
+/** Places of all that failed, ascending, by model: they are only added to. What may yet turn out to have ended the rollout waits. */
 const failedOf = new WeakMap<TrajectoryModel, { taken: number; readonly places: number[] }>();
 
 function failedPlaces(model: TrajectoryModel): readonly number[] {
@@ -58,8 +59,13 @@ function failedPlaces(model: TrajectoryModel): readonly number[] {
   if (known === undefined) failedOf.set(model, (known = { taken: 0, places: [] }));
   const { places } = known;
   for (; known.taken < model.errors.length; known.taken++) {
-    const seq = model.errors[known.taken]?.seq ?? 0;
-    const place = positionOf(model, seq) ?? seq;
+    const failed = model.errors[known.taken];
+    if (failed === undefined) break;
+    if (isInterruption(model, failed)) {
+      if (model.end === undefined && failed.seq > model.newestStart) break;
+      continue;
+    }
+    const place = positionOf(model, failed.seq) ?? failed.seq;
     // A call may fail after one that began later.
     places.splice(countUpTo(places, place), 0, place);
   }

@@ -41,6 +41,7 @@ export class TrajectoryModel {
   readonly #logs: EventOf<'log'>[] = [];
   readonly #leases: EventOf<'rollout.lease'>[] = [];
   readonly #errors: Failure[] = [];
+  #newestStart = 0;
   #skipped: { readonly from: number; readonly to: number } | undefined;
   #start: EventOf<'rollout.start'> | undefined;
   #end: EventOf<'rollout.end'> | undefined;
@@ -135,6 +136,11 @@ export class TrajectoryModel {
   /** Spans that are open after the event `seq`; of all events when absent. */
   openSpans(seq = this.last): Span[] {
     return this.#openSpans.at(seq).flatMap((start) => this.#spans.get(start) ?? []);
+  }
+
+  /** seq of the newest start; 0 = none yet. */
+  get newestStart(): number {
+    return this.#newestStart;
   }
 
   /** All tool calls in order of their start. */
@@ -291,6 +297,7 @@ export class TrajectoryModel {
     const span = spanOf(event, step.index);
     this.#spans.set(span.seq, span);
     this.#openSpans.open(span.seq);
+    this.#newestStart = span.seq;
     this.#tree.add(event.seq, this.#parent(event));
     switch (span.kind) {
       case 'model':

@@ -5,8 +5,8 @@
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
 
-/** A row shows the beginning of an error; the whole is in the event. */
-const ERROR_TEXT = 300;
+/** A row shows the beginning of an error, with what to do about it where the words of an endpoint come before that; the whole is in the event. */
+const ERROR_TEXT = 600;
 
 /**
  * The row after these events, which follow those already counted. Pure: gives `progress` itself when nothing changed.

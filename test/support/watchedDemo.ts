@@ -12,6 +12,8 @@ export interface WatchedDemo {
   readonly asked: JsonObject[];
   /** Calls with the header `x-gate: NAME` wait from now on. */
   shut(gate: string): void;
+  /** One of them goes on: the one that has waited longest, else the next that comes. */
+  pass(gate: string): void;
   /** They go on. */
   open(gate: string): void;
   counters(): DemoCounters;
@@ -21,9 +23,9 @@ export interface WatchedDemo {
 export async function watchedDemo(): Promise<WatchedDemo> {
   const model = createDemoModel();
   const asked: JsonObject[] = [];
-  const gates = new Map<string, Deferred<undefined>>();
+  const gates = new Map<string, Gate>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    await gates.get(String(request.headers['x-gate']))?.promise;
+    await gates.get(String(request.headers['x-gate']))?.enter();
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -36,9 +38,10 @@ export async function watchedDemo(): Promise<WatchedDemo> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked,
     counters: () => model.counters(),
-    shut: (gate) => void gates.set(gate, deferred()),
+    shut: (gate) => void gates.set(gate, new Gate()),
+    pass: (gate) => gates.get(gate)?.pass(),
     open: (gate) => {
-      gates.get(gate)?.resolve(undefined);
+      gates.get(gate)?.open();
       gates.delete(gate);
     },
     close: async () => {
@@ -46,4 +49,30 @@ export async function watchedDemo(): Promise<WatchedDemo> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** What calls wait at. */
+class Gate {
+  #free = 0;
+  readonly #waiting: Deferred<undefined>[] = [];
+
+  async enter(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    const turn = deferred<undefined>();
+    this.#waiting.push(turn);
+    await turn.promise;
+  }
+
+  pass(): void {
+    const first = this.#waiting.shift();
+    if (first === undefined) this.#free += 1;
+    else first.resolve(undefined);
+  }
+
+  open(): void {
+    for (const turn of this.#waiting.splice(0)) turn.resolve(undefined);
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { each, finish, inSlices, type Piecewise } from '../../../src/common/piecewise.ts';
+import { each, finish, inSlices, sorted, type Piecewise } from '../../../src/common/piecewise.ts';
 
 function* sumTo(most: number, looked: (number: number) => void = () => undefined): Piecewise<number> {
   let sum = 0;
@@ -28,6 +28,13 @@ describe('piecewise work', () => {
     await done;
     clearInterval(turn);
     assert.ok(turns > 0);
+  });
+
+  it('sorts numbers, also those that are no whole number of pieces', () => {
+    for (const length of [0, 1, 7, 8, 9, 64, 1_001]) {
+      const numbers = Array.from({ length }, (_, i) => (i % 5 === 0 ? Infinity : (i * 7_919) % 257));
+      assert.deepEqual([...finish(sorted(new Float64Array(numbers), 8))], numbers.toSorted((a, b) => a - b), `${length} numbers`);
+    }
   });
 
   it('stops when told to', async () => {

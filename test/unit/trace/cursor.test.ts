@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { changedArguments, difference, failure, into, isRepeat, out, positionOf, sameTool, step } from '../../../src/trace/cursor.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
+import { isInterruption } from '../../../src/trace/trouble.ts';
 import { Stream } from '../../support/stream.ts';
 
 interface Desk {
@@ -90,6 +91,55 @@ describe('cursor', () => {
     assert.equal(failure(model, four, 1), undefined);
     assert.equal(failure(model, model.last, -1), four);
     assert.equal(failure(model, four, -1), undefined);
+  });
+
+  it('passes over what infrastructure broke off, when the rollout went on', () => {
+    const s = new Stream();
+    s.start();
+    const world = s.add('world.open', { world: 'library', kind: 'module' });
+    s.model('', [{ id: 'c1', name: 'renew', arguments: {} }]);
+    const call = s.toolStart('c1', 'renew', {});
+    const model = new TrajectoryModel();
+    const lost = { class: 'infrastructure', message: 'Its worker was lost.' } as const;
+    const taken = (epoch: number): void => void s.add('rollout.lease', { epoch, worker: `w${epoch}`, how: 'resumed' });
+    taken(2);
+    s.add('tool.end', { status: 'error', source: 'live', error: lost }, { span: call });
+    s.add('world.close', { error: lost }, { span: world });
+    model.push(s.events);
+    assert.equal(failure(model, 0, 1), undefined, 'nobody knows yet');
+    assert.equal(model.errors.every((one) => isInterruption(model, one)), true);
+    const again = s.add('world.open', { world: 'library', kind: 'module' });
+    const second = s.toolStart('c1', 'renew', {});
+    model.push(s.events);
+    assert.equal(failure(model, 0, 1), undefined);
+    // This time nobody goes on: the call is what ended it, not the world around it.
+    taken(3);
+    s.add('tool.end', { status: 'error', source: 'live', error: lost }, { span: second });
+    s.add('world.close', { error: lost }, { span: again });
+    s.end({ status: 'infrastructure', passed: null, error: { class: 'infrastructure', message: 'It may have happened.' } });
+    model.push(s.events);
+    assert.deepEqual(model.errors.map((one) => isInterruption(model, one)), [true, true, false, true, false]);
+    assert.equal(failure(model, 0, 1), second);
+    assert.equal(failure(model, second, -1), undefined);
+  });
+
+  it('finds a world that could not be opened, and a model server that stayed away', () => {
+    const away = { class: 'infrastructure', message: 'It does not answer.' } as const;
+    const unopened = new Stream();
+    unopened.start();
+    const world = unopened.add('world.open', { world: 'library', kind: 'module' });
+    unopened.add('world.close', { error: away }, { span: world });
+    const unanswered = new Stream();
+    unanswered.start();
+    unanswered.add('world.open', { world: 'library', kind: 'module' });
+    const call = unanswered.add('model.start', { step: 1, model: 'demo', context: [], sampling: {} });
+    unanswered.add('model.end', { status: 'error', ms: 600_000, trainable: false, source: 'live', error: away }, { span: call });
+    for (const [s, place] of [[unopened, world], [unanswered, call]] as const) {
+      s.end({ status: 'infrastructure', passed: null, error: away });
+      const model = new TrajectoryModel();
+      model.push(s.events);
+      assert.equal(failure(model, 0, 1), place);
+    }
   });
 
   it('goes along the calls of one tool', () => {

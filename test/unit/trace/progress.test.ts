@@ -83,7 +83,7 @@ describe('advanceProgress', () => {
     const last = new Stream(3);
     last.end({ touched: false, status: 'truncated', error: { class: 'limit', message: 'm'.repeat(1000) } });
     const ended = advanceProgress(row, last.events);
-    assert.deepEqual([ended.touched, ended.status, ended.error_class, ended.error_message?.length], [false, 'truncated', 'limit', 300]);
+    assert.deepEqual([ended.touched, ended.status, ended.error_class, ended.error_message?.length], [false, 'truncated', 'limit', 600]);
   });
 
   it('makes up no times for a stream that has none', () => {

@@ -1,5 +1,5 @@
 /** How fast a batch goes, from the times of its rollouts: ends per hour and rollouts in flight, along the last stretch of time. */
-import { each, type Piecewise } from '../../../src/common/piecewise.ts';
+import { each, sorted, type Piecewise } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 export interface Flow {
@@ -8,7 +8,12 @@ export interface Flow {
   readonly to: number;
   /** Ended rollouts per hour, by slice of the stretch. */
   readonly ends: readonly number[];
+  /** The most at the same time, by slice. */
   readonly inFlight: readonly number[];
+  /** Those that have not ended. */
+  readonly running: number;
+  /** The most at the same time, of all the batch. */
+  readonly most: number;
   /** Over the last slices. */
   readonly perHour: number;
 }
@@ -16,6 +21,8 @@ export interface Flow {
 const SLICES = 60;
 const LONGEST_MS = 3_600_000;
 const SHORTEST_MS = 60_000;
+/** Even one that took no time was in flight. */
+const LEAST_MS = 1;
 /** The present rate is that of this share of the stretch, so that one long rollout does not make it jump. */
 const RECENT = 12;
 
@@ -36,27 +43,55 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
   const from = Math.max(now - LONGEST_MS, Math.min(first, now - SHORTEST_MS));
   const slice = (now - from) / SLICES;
   const ended = new Float64Array(SLICES);
-  const changes = new Float64Array(SLICES + 1);
-  const add = (to: Float64Array, place: number, number: number): void => void (to[place] = (to[place] ?? 0) + number);
-  yield* each(starts.keys(), (i) => {
-    const [start = 0, end = Infinity] = [starts[i], stops[i]];
-    add(changes, at(start, from, slice), 1);
-    if (end === Infinity) return;
-    const stopped = at(end, from, slice);
-    add(changes, stopped, -1);
-    if (end >= from && end <= now) add(ended, Math.min(SLICES - 1, stopped), 1);
+  yield* each(stops, (end) => {
+    const place = Math.min(SLICES - 1, placeOf(end, from, slice));
+    if (end >= from && end <= now) ended[place] = (ended[place] ?? 0) + 1;
   });
-  let running = 0;
-  const inFlight = [...changes.subarray(0, SLICES)].map((change) => (running += change));
+  const flight = yield* flightOf(starts, stops, from, slice);
   const perSlice = 3_600_000 / slice;
   const since = Math.max(first, from);
   const recent = ended.subarray(SLICES - RECENT).reduce((sum, count) => sum + count, 0);
   const recentMs = Math.max(1, Math.min(RECENT * slice, now - since));
-  return { from, to: now, ends: [...ended].map((count) => count * perSlice), inFlight, perHour: (recent * 3_600_000) / recentMs };
+  return { from, to: now, ends: [...ended].map((count) => count * perSlice), ...flight, perHour: (recent * 3_600_000) / recentMs };
 }
 
-function at(time: number, from: number, slice: number): number {
-  return Math.max(0, Math.min(SLICES, Math.floor((time - from) / slice)));
+/** How many ran at the same time, from one beginning and end to the next: those of a slice alone may be over within it. */
+function* flightOf(starts: readonly number[], stops: readonly number[], from: number, slice: number): Piecewise<Pick<Flow, 'inFlight' | 'running' | 'most'>> {
+  const begins = yield* sorted(new Float64Array(starts));
+  const ends = new Float64Array(stops.length);
+  yield* each(stops.keys(), (i) => void (ends[i] = Math.max(stops[i] ?? 0, (starts[i] ?? 0) + LEAST_MS)));
+  const overs = yield* sorted(ends);
+  const inFlight: number[] = [];
+  let [running, most, over] = [0, 0, 0];
+  /** Slices up to a time begin with those that run then. */
+  const goTo = (time: number): void => {
+    const place = Math.min(SLICES - 1, placeOf(time, from, slice));
+    while (inFlight.length <= place) inFlight.push(running);
+  };
+  const end = (time: number): void => {
+    goTo(time);
+    running -= 1;
+    over += 1;
+  };
+  yield* each(begins, (begin) => {
+    // What ends just then makes room for it.
+    for (let next = overs[over] ?? Infinity; next <= begin; next = overs[over] ?? Infinity) end(next);
+    goTo(begin);
+    running += 1;
+    if (running > most) most = running;
+    const newest = inFlight.length - 1;
+    if (running > (inFlight[newest] ?? Infinity)) inFlight[newest] = running;
+  });
+  yield* each(overs.subarray(over), (time) => {
+    if (time < Infinity) end(time);
+  });
+  while (inFlight.length < SLICES) inFlight.push(running);
+  return { inFlight, running, most };
+}
+
+/** Which slice a time is in; −1: before the first. */
+function placeOf(time: number, from: number, slice: number): number {
+  return Math.max(-1, Math.floor((time - from) / slice));
 }
 
 /** Time until all are done at this rate; undefined where it cannot be told. */

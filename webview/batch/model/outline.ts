@@ -1,5 +1,7 @@
 /** The steps of an attempt in short, from the events of its beginning and of its end: one line each. */
 import type { AnyEvent } from '../../../src/trace/model.ts';
+import type { TraceError } from '../../../src/trace/schema.ts';
+import { troubleIn } from '../../../src/trace/trouble.ts';
 
 export interface OutlineStep {
   readonly kind: 'step';
@@ -10,8 +12,8 @@ export interface OutlineStep {
   readonly calls: readonly { readonly name: string; readonly times: number }[];
   /** Steps that sub-agents took meanwhile. */
   readonly within: number;
-  /** What went wrong, of the first call that failed. */
-  readonly error: string | undefined;
+  /** What went wrong, of the first call that failed; else of one that infrastructure ended. */
+  readonly error: TraceError | undefined;
   readonly state: 'done' | 'open' | 'held';
   /** Of its calls, as far as they tell. */
   readonly ms: number | undefined;
@@ -29,7 +31,7 @@ interface Entry {
   readonly calls: Map<string, number>;
   readonly open: Set<number>;
   within: number;
-  error: string | undefined;
+  error: TraceError | undefined;
   held: boolean;
   ms: number | undefined;
 }
@@ -87,7 +89,7 @@ export class Outline {
         const entry = event.span === undefined ? undefined : this.#bySpan.get(event.span);
         if (entry === undefined || event.span === undefined) return;
         entry.open.delete(event.span);
-        entry.error ??= event.data.error?.message;
+        if (entry.error === undefined || troubleIn(entry.error) === 'interrupted') entry.error = event.data.error ?? entry.error;
         if (event.data.ms !== undefined) entry.ms = (entry.ms ?? 0) + event.data.ms;
         return;
       }

@@ -22,7 +22,7 @@ export function FlowPanel({ flow, samples, server, report, ended }: FlowPanelPro
       {flow === undefined && report.ms === null ? <p class="batch-panel-none">{ended ? 'These rollouts tell no times.' : 'Nothing has begun yet.'}</p> : (
         <div class="flow-rows">
           {flow !== undefined && <Row name="rollouts/h" value={count(Math.round(ended ? mean(flow.ends) : flow.perHour))}><Sparkline values={flow.ends} kind="of-flow" area /></Row>}
-          {flow !== undefined && <Row name="in flight" value={count(ended ? Math.max(0, ...flow.inFlight) : flow.inFlight.at(-1) ?? 0)} hint={ended ? 'at most' : undefined}><Sparkline values={flow.inFlight} kind="of-flow" /></Row>}
+          {flow !== undefined && <Row name="in flight" value={count(ended ? flow.most : flow.running)} hint={ended ? 'at most' : undefined}><Sparkline values={flow.inFlight} kind="of-flow" /></Row>}
           {ended ? <Times report={report} /> : <ServerRows samples={samples} server={server} />}
         </div>
       )}

@@ -1,7 +1,9 @@
 /** An error's class and words, and where it was thrown. */
 import type { Place, TraceError } from '../../../src/trace/schema.ts';
+import { troubleIn } from '../../../src/trace/trouble.ts';
 import { SourceLink } from '../link.tsx';
 import { Glyph } from '../marks/glyph.tsx';
+import { TROUBLES } from '../marks/glyphShapes.ts';
 import { framesOf } from './frames.ts';
 import './errors.css';
 
@@ -9,7 +11,7 @@ export function ErrorWords({ error, onOpen }: { readonly error: TraceError; read
   const { frames, hidden } = framesOf(error);
   return (
     <>
-      <div class="error-words"><Glyph outcome="failed" /> <strong>{error.class}</strong> <span class="error-message">{error.message}</span></div>
+      <div class="error-words"><Glyph outcome={TROUBLES[troubleIn(error)]} /> <strong>{error.class}</strong> <span class="error-message">{error.message}</span></div>
       {frames.map((frame, index) => (
         <div class="error-frame" key={index}>
           <span class="dim">at</span> {frame.name !== undefined && <code>{frame.name}</code>} <SourceLink place={frame.place} onOpen={() => onOpen(frame.place)} />

@@ -1,5 +1,6 @@
 /** The shapes of outcomes in a box of 12 by 12, for SVG and canvas alike. */
 import type { Outcome } from '../../../src/trace/outcome.ts';
+import type { Trouble } from '../../../src/trace/trouble.ts';
 
 /** SVG path data of what is filled and of what is drawn as a line. */
 export interface Shape {
@@ -22,6 +23,9 @@ export const SHAPES: Readonly<Record<Outcome, Shape>> = {
   held: { line: 'M4 2.5v7M8 2.5v7' },
   queued: { fill: 'M6 5a1 1 0 1 1 0 2a1 1 0 1 1 0-2z' },
 };
+
+/** How what went wrong with a call is drawn. */
+export const TROUBLES: Readonly<Record<Trouble, Outcome>> = { error: 'failed', interrupted: 'infrastructure' };
 
 const COLOURS: Readonly<Record<Outcome, string>> = {
   passed: '--outcome-passed', failed: '--outcome-failed', truncated: '--outcome-truncated', infrastructure: '--outcome-infrastructure',

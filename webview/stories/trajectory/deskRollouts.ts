@@ -99,6 +99,51 @@ export function heldDesk(ago: number): TraceEvent[] {
   return clocked(s.events, { ago }).map((event) => (event.seq < release ? { ...event, at: event.at - 2_000 } : event));
 }
 
+/**
+ * Three calls of a world, one after the other, of which the last was held; then a worker that was lost in a model call
+ * and the next one in a tool call, each time with another going on; and a call that failed by itself.
+ */
+export function interrupted(): TraceEvent[] {
+  const s = beginning();
+  /** From this event on everything is so many ms later. */
+  const later: { readonly seq: number; readonly ms: number }[] = [];
+  const wait = (ms: number): void => void later.push({ seq: s.last + 1, ms });
+  const opens = (): number => s.add('world.open', { world: 'library', kind: 'module', seed: 7 });
+  const taken = (epoch: number, lost: readonly (readonly ['model.end' | 'tool.end' | 'world.close', number])[]): void => {
+    wait(900);
+    s.add('rollout.lease', { epoch, worker: `pod-0${6 + epoch}`, how: 'resumed' });
+    const error = { class: 'infrastructure', message: 'Its worker was lost.' } as const;
+    for (const [kind, span] of lost) s.add(kind, { ...(kind === 'world.close' ? {} : { status: 'error', source: 'live', trainable: false }), error } as EventData[typeof kind], { span, ...(kind === 'world.close' ? {} : { agent: 'desk' }) });
+  };
+  let world = s.events.find(({ kind }) => kind === 'world.open')?.seq ?? 0;
+  s.model('I look at what is late.', [17, 18, 23].map((id) => ({ id: `look${id}`, name: 'get_loan', arguments: { loan_id: id } })), { agent: 'desk', ms: 900 });
+  const looks = [17, 18, 23].map((id) => ({ id, span: s.toolStart(`look${id}`, 'get_loan', { loan_id: id }, { agent: 'desk' }) }));
+  for (const [index, { id, span }] of looks.entries()) {
+    wait(400);
+    if (index === 2) {
+      s.add('hold', { why: 'breakpoint', breakpoint: 'page.tool.get_loan', side: 'before' }, { span, agent: 'desk' });
+      wait(1_600);
+      s.add('release', { how: 'continue', held_ms: 1_600 }, { span, agent: 'desk' });
+      wait(350);
+    }
+    s.toolEnd(span, `look${id}`, { id, due: '2026-05-01' }, { agent: 'desk', ms: 390 });
+  }
+  const call = s.add('model.start', { step: 4, model: 'demo', context: [], sampling: {} }, { agent: 'desk' });
+  taken(2, [['model.end', call], ['world.close', world]]);
+  world = opens();
+  s.model('I renew the first.', [{ id: 'renew', name: 'renew_loan', arguments: { loan_id: 17, days: 14 } }], { agent: 'desk', ms: 700 });
+  const renew = s.toolStart('renew', 'renew_loan', { loan_id: 17, days: 14 }, { agent: 'desk' });
+  taken(3, [['tool.end', renew], ['world.close', world]]);
+  world = opens();
+  const renewed = s.toolStart('renew', 'renew_loan', { loan_id: 17, days: 14 }, { agent: 'desk' });
+  s.toolEnd(renewed, 'renew', 'limit reached', { agent: 'desk', ms: 420, error: { class: 'tool_error', message: 'limit reached: 3 of 3 renewals' } });
+  s.model('It cannot be renewed once more.', [], { agent: 'desk', ms: 800 });
+  s.add('score', { scorer: 'world', value: 0, passed: false, explanation: 'loan 17 is due 2026-05-01, expected 2026-05-15 or later' });
+  s.add('world.close', { ms: 4 }, { span: world });
+  s.end({ passed: false, reward: 0 });
+  return clocked(s.events).map((event) => ({ ...event, at: event.at + later.reduce((sum, { seq, ms }) => sum + (seq <= event.seq ? ms : 0), 0) }));
+}
+
 /** It asked the person who looks on, and waits for the answer. */
 export function asking(ago: number): TraceEvent[] {
   const s = beginning();

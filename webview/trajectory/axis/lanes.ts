@@ -1,8 +1,10 @@
 /** What stands on the time axis: items in lanes, made once for each event as it comes. */
+import { madeAt, waitsOf, type Wait } from '../../../src/trace/made.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
 import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
+import { troubleIn, worse, type Trouble } from '../../../src/trace/trouble.ts';
 import { outsideItem } from './outside.ts';
 
 export type LaneKind = 'model' | 'tools' | 'agent' | 'world' | 'infra';
@@ -44,6 +46,9 @@ export class Lanes {
   #sorted: readonly Lane[] | undefined;
   /** Starts of the steps, for the flags. */
   readonly steps: { readonly seq: number; readonly index: number; readonly from: number }[] = [];
+  /** By index of their step. */
+  readonly #troubles = new Map<number, Trouble>();
+  #interrupted = false;
   #taken = 0;
   #outside = 0;
   #first: number | undefined;
@@ -108,10 +113,28 @@ export class Lanes {
     return hold !== undefined ? this.#standing(hold) : span !== undefined && span.end === undefined && this.model.end === undefined;
   }
 
-  /** Whether its model call or a call of it failed. */
-  failed(index: number): boolean {
-    const step = this.model.step(index);
-    return step !== undefined && [step.model, ...step.tools].some((span) => span?.end?.data.error !== undefined);
+  /** Where the call of an item was made; until there it only waited for that. undefined: it never was, or is not yet. Of other items, where they begin. */
+  madeAt({ span, from }: Pick<Item, 'span' | 'from'>): number | undefined {
+    if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return from;
+    const at = madeAt(this.model, span);
+    return at === undefined ? undefined : from + at - span.start.at;
+  }
+
+  /** What an item waited to be made. */
+  waitsOf({ span, from }: Pick<Item, 'span' | 'from'>): Wait[] {
+    if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return [];
+    const shift = from - span.start.at;
+    return waitsOf(this.model, span, this.end - shift).map((wait) => ({ ...wait, from: wait.from + shift, to: wait.to + shift }));
+  }
+
+  /** What went wrong in a step: with its model call, also one that was made again, or a call of it. */
+  troubleIn(index: number): Trouble | undefined {
+    return this.#troubles.get(index);
+  }
+
+  /** Whether infrastructure ended a call. */
+  get interrupted(): boolean {
+    return this.#interrupted;
   }
 
   /** Where a seq is, for the cursor: its step's time, or its own. */
@@ -119,7 +142,8 @@ export class Lanes {
     const step = this.model.stepOf(seq);
     const first = step?.model?.start ?? this.model.event(seq);
     if (first === undefined) return undefined;
-    const from = this.at(first);
+    const event = this.model.event(seq) ?? first;
+    const from = Math.min(this.at(event), this.at(first)); // of a step that was made again, also what was lost
     const ends = [step?.model, ...(step?.tools ?? [])].map((span) => (span === undefined ? from : span.end === undefined ? this.end : this.at(span.end)));
     return { from, to: Math.max(from, ...ends) };
   }
@@ -158,6 +182,10 @@ export class Lanes {
         this.#add(lane, { form: 'tool', ...this.#spanned(event, at), label: event.data.name, row: lane.kind === 'tools' ? this.#freeRow(lane, at) : 0 });
         return;
       }
+      case 'model.end':
+      case 'tool.end':
+        if (event.data.error !== undefined) this.#trouble(event.seq, troubleIn(event.data.error));
+        return;
       case 'agent.start':
         if (isSub(event.agent)) this.#lane('agent', event.agent).frames.push({ form: 'agent', ...this.#spanned(event, at), label: event.agent, text: event.data.how, row: 0 });
         return;
@@ -176,6 +204,12 @@ export class Lanes {
       }
       default:
     }
+  }
+
+  #trouble(seq: number, trouble: Trouble): void {
+    if (trouble === 'interrupted') this.#interrupted = true;
+    const index = this.model.stepOf(seq)?.index ?? 0;
+    this.#troubles.set(index, worse(trouble, this.#troubles.get(index)) ?? trouble);
   }
 
   #spanned({ seq }: AnyEvent, from: number): Pick<Item, 'seq' | 'from' | 'span'> {

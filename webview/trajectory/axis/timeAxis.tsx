@@ -1,5 +1,6 @@
 /** The time axis: when the model spoke, tools ran, the world changed. It shares the page's cursor. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { troubleOf } from '../../../src/trace/trouble.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { duration } from '../../format.ts';
 import { ForkLane } from '../forks.tsx';
@@ -8,6 +9,7 @@ import type { TrajectorySession } from '../session.ts';
 import { useNow } from '../useNow.ts';
 import type { Lanes } from './lanes.ts';
 import { labelOf } from './paint/bars.ts';
+import { waitText } from './paint/calls.ts';
 import { itemAt, markAt } from './paint/hit.ts';
 import { AxisPicture, type Picture } from './paint/picture.ts';
 import { heightOf, LANES_TOP, readColours, SIZES, type AxisMark, type Scene } from './paint/scene.ts';
@@ -17,6 +19,7 @@ import './axis.css';
 const ZOOM = 1.2;
 /** Pixels a pointer moves before it is a drag. */
 const DRAG = 4;
+const TROUBLE_WORDS = { error: 'failed', interrupted: 'interrupted by infrastructure' } as const;
 /** Pixels for `held 12:30 min`. */
 const HELD_ROOM = 96;
 
@@ -167,17 +170,18 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     return at === undefined || at < range.from || at > range.to ? undefined : gutter + xOf(at, range, width - gutter);
   };
   const step = session.data.model.stepOf(session.seq)?.index ?? 0;
+  const trouble = troubleOf(lanes.model.span(session.seq));
   return (
     <section class="axis" aria-label="Time axis">
       <div class="axis-legend">
-        <span class="axis-sample is-queued" /> queued <span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating <span class="axis-sample is-tool" /> tool
-        <span class="axis-sign"><Glyph outcome="failed" /> error</span> <span class="axis-sign"><span class="axis-world">◆</span> world changed</span>
-        {lanes.lanes.some((lane) => lane.kind === 'infra') && <span class="axis-sign"><span class="axis-sample is-infra" /> infrastructure</span>}
+        <span class="axis-sample is-queued" /> queued {lanes.model.holds.length > 0 && <><span class="axis-sample is-held" /> held </>}<span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating <span class="axis-sample is-tool" /> tool
+        <span class="axis-sign"><Glyph outcome="failed" /> error</span> {lanes.interrupted && <span class="axis-sign" title="Infrastructure ended the call, as of a lost worker"><Glyph outcome="infrastructure" /> interrupted</span>} <span class="axis-sign"><span class="axis-world">◆</span> world changed</span>
+        {(lanes.interrupted || lanes.lanes.some((lane) => lane.kind === 'infra')) && <span class="axis-sign"><span class="axis-sample is-infra" /> infrastructure</span>}
         <span class="grow" />
         {chosen !== undefined && lanes.model.timed && <span>{duration(range.to - range.from)} shown</span>}
         <span class="axis-hint">drag to zoom, <kbd>0</kbd> whole, <kbd>Z</kbd> this step</span>
       </div>
-      <div class="axis-keys" role="slider" tabIndex={0} aria-label="Position in time" aria-valuemin={1} aria-valuemax={Math.max(1, session.data.model.last)} aria-valuenow={Math.max(1, session.seq)} aria-valuetext={`step ${step}, ${referenceOf(session)}`} onKeyDown={onKeyDown}>
+      <div class="axis-keys" role="slider" tabIndex={0} aria-label="Position in time" aria-valuemin={1} aria-valuemax={Math.max(1, session.data.model.last)} aria-valuenow={Math.max(1, session.seq)} aria-valuetext={`step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`} onKeyDown={onKeyDown}>
         <canvas ref={element} class="axis-canvas" style={{ height: `${height}px` }} aria-hidden="true" onPointerDown={onPointerDown} onPointerMove={onHover} onDblClick={() => setChosen(undefined)} />
       </div>
       <ForkLane session={session} placeOf={eventPlace} gutter={gutter} width={width} />
@@ -200,6 +204,10 @@ function titleAt(scene: Scene, x: number, y: number): string {
   const item = itemAt(scene, x, y);
   if (item === undefined) return '';
   const { lanes } = scene;
-  const time = item.span === undefined || !lanes.model.timed ? '' : duration(lanes.endOf(item) - item.from);
-  return [labelOf(scene, item), time, item.text].filter((part) => part !== undefined && part !== '').join(', ');
+  const made = lanes.madeAt(item);
+  const time = item.span === undefined || !lanes.model.timed ? '' : made === undefined ? (lanes.isOpen(item) ? '' : 'not made') : duration(lanes.endOf(item) - made);
+  const trouble = troubleOf(item.span);
+  const error = item.span?.end?.data.error?.message;
+  const wrong = trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}${error === undefined ? '' : `: ${error}`}`;
+  return [labelOf(scene, item), ...lanes.waitsOf(item).map(waitText), time, wrong, item.text].filter((part) => part !== undefined && part !== '').join(', ');
 }

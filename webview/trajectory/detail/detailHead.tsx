@@ -2,8 +2,11 @@
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
+import type { TraceError } from '../../../src/trace/schema.ts';
+import { troubleIn } from '../../../src/trace/trouble.ts';
 import { Button } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
+import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import { duration } from '../../format.ts';
 import type { TrajectoryView } from '../view.ts';
 import type { Subject } from './subject.ts';
@@ -78,10 +81,12 @@ function heldAt(model: TrajectoryModel, span: number): Pick<Head, 'outcome' | 'w
   return hold === undefined ? undefined : { outcome: 'held', words: `held ${hold.event.data.side} the call` };
 }
 
-function ending(end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: { readonly class: string } | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {
+function ending(end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: TraceError | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {
   if (end === undefined) return { outcome: 'running', words: 'running' };
   if (end.status === 'cut') return { outcome: 'running', words: 'made anew in the fork' };
-  return end.status === 'ok' ? { outcome: 'passed', words: 'ok' } : { outcome: 'failed', words: end.error?.class ?? 'error' };
+  if (end.status === 'ok') return { outcome: 'passed', words: 'ok' };
+  const trouble = end.error === undefined ? 'error' : troubleIn(end.error);
+  return { outcome: TROUBLES[trouble], words: trouble === 'interrupted' ? trouble : end.error?.class ?? 'error' };
 }
 
 function sourceMark(source: string | undefined): string[] {

@@ -2,10 +2,12 @@
 import type { Json } from '../../../src/common/json.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
-import type { ToolSpan } from '../../../src/trace/model/spans.ts';
+import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
+import { troubleOf } from '../../../src/trace/trouble.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
+import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
 import { StepRows, type Row } from './rows.ts';
@@ -57,10 +59,10 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
       return modelText(model, row, liveText);
     case 'agent.start': {
       const end = span?.kind === 'agent' ? span.end?.data : undefined;
-      return { ...plain('hubot', event.agent ?? 'agent', event.data.how), ms: end?.ms, open: end === undefined };
+      return { ...plain('hubot', event.agent ?? 'agent', event.data.how), ...trouble(span), ms: end?.ms, open: end === undefined };
     }
     case 'world.open':
-      return { ...plain('database', event.data.world, `${event.data.kind} world`), ms: span?.kind === 'world' ? span.end?.data.ms : undefined };
+      return { ...plain('database', event.data.world, `${event.data.kind} world`), ...trouble(span), ms: span?.kind === 'world' ? span.end?.data.ms : undefined };
     case 'world.diff':
       return plain('database', 'world', `${event.data.changes.length} rows changed`);
     case 'edit':
@@ -95,7 +97,7 @@ function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
   const step = model.step(span.step);
   const calls = step?.tools ?? [];
   if (end === undefined) return { ...plain('comment', '', liveText(span.seq) ?? ''), outcome: 'running', open: true };
-  if (end.error !== undefined) return { ...plain('comment', end.error.class, end.error.message), outcome: 'failed', ms: end.ms };
+  if (end.error !== undefined) return { ...plain('comment', end.error.class, end.error.message), ...trouble(span), ms: end.ms };
   const entry = end.m === undefined ? undefined : model.shownMessage(end.m);
   const parts = entry?.event.data.parts ?? [];
   const text = textOf(parts) || textOf(parts, 'reasoning');
@@ -116,10 +118,16 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
   const result = end?.status === 'cut' ? 'open where the fork was cut: made anew' : end?.error !== undefined ? end.error.message : shortResult(model, span);
   return {
-    icon: 'tools', ...(end === undefined ? { outcome: model.holdsAt().some((hold) => hold.event.span === span.seq) ? 'held' as const : 'running' as const } : end.status === 'error' ? { outcome: 'failed' as const } : withModel || end.status === 'cut' ? {} : { outcome: 'passed' as const }),
+    icon: 'tools', ...(end === undefined ? { outcome: model.holdsAt().some((hold) => hold.event.span === span.seq) ? 'held' as const : 'running' as const } : troubleOf(span) !== undefined ? trouble(span) : withModel || end.status === 'cut' ? {} : { outcome: 'passed' as const }),
     name: data.name, text: argumentsText(model.argumentsOf(span).value), ...(result === undefined ? {} : { result }),
     marks, ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs, open: end === undefined,
   };
+}
+
+/** The glyph of what went wrong, where something did. */
+function trouble(span: Span | undefined): Pick<RowText, 'outcome'> {
+  const of = troubleOf(span);
+  return of === undefined ? {} : { outcome: TROUBLES[of] };
 }
 
 function shortResult(model: TrajectoryModel, span: ToolSpan): string | undefined {

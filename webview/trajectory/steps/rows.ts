@@ -3,6 +3,7 @@
  * event as a short one; a row is drawn only when it is in sight.
  */
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import { troubleOf } from '../../../src/trace/trouble.ts';
 
 export type RowKind = 'message' | 'step' | 'call' | 'agent' | 'world' | 'edit' | 'hold' | 'log' | 'score' | 'lease' | 'end' | 'other';
 
@@ -151,20 +152,16 @@ export function isFinal(model: TrajectoryModel, row: Row): boolean {
   return span.end !== undefined && span.step < model.steps.length - 1;
 }
 
-/** Whether a row is shown while some kinds are left out. `errors`: only what failed. */
+/** Whether a row is shown while some kinds are left out. `errors`: only what failed or was interrupted. */
 export function isShown(model: TrajectoryModel, row: Row, only: ReadonlySet<Filter>): boolean {
   if (only.size === 0) return true;
   if (only.has('messages') && row.kind === 'message') return true;
   if (only.has('calls') && (row.kind === 'call' || row.call !== undefined)) return true;
   if (only.has('logs') && row.kind === 'log') return true;
   if (only.has('world') && (row.kind === 'world' || model.diffsOf(StepRows.cursorOf(row)).length > 0)) return true;
-  return only.has('errors') && failed(model, row);
+  return only.has('errors') && wentWrong(model, row);
 }
 
-export function failed(model: TrajectoryModel, row: Row): boolean {
-  for (const seq of row.call === undefined ? [row.seq] : [row.seq, row.call]) {
-    const end = model.span(seq)?.end;
-    if (end !== undefined && 'error' in end.data && end.data.error !== undefined) return true;
-  }
-  return row.kind === 'end' && model.end?.data.error !== undefined;
+function wentWrong(model: TrajectoryModel, { kind, seq, call = seq }: Row): boolean {
+  return [seq, call].some((one) => troubleOf(model.span(one)) !== undefined) || (kind === 'end' && model.end?.data.error !== undefined);
 }

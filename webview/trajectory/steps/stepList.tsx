@@ -1,6 +1,7 @@
 /** The steps of a trajectory, one row each; equal ones in a row are one until they are opened. */
 import type { HTMLAttributes } from 'preact';
 import { useMemo } from 'preact/hooks';
+import type { Outcome } from '../../../src/trace/outcome.ts';
 import { VirtualList } from '../../components/virtualList.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
@@ -10,7 +11,7 @@ import type { TrajectorySession } from '../session.ts';
 import type { Fold } from './folds.ts';
 import { Gutter } from './gutter.tsx';
 import { Marked } from './marked.tsx';
-import { failed, StepRows, type Row } from './rows.ts';
+import { StepRows, type Row } from './rows.ts';
 import { rowText } from './rowText.ts';
 import './steps.css';
 
@@ -74,7 +75,7 @@ function StepRow({ session, row, own }: { readonly session: TrajectorySession; r
       <span class="step-number">{bookmarked && <Icon name="bookmark" label="bookmarked" />}{number}</span>
       <FoldSign session={session} row={row} fold={fold} />
       <span class="step-indent" style={{ width: `${row.depth * 16}px` }} />
-      {outcome === undefined ? <span class="step-icon"><Icon name={icon} /></span> : <span class="step-icon"><Glyph outcome={outcome} title={outcome === 'passed' ? 'ok' : outcome} /></span>}
+      {outcome === undefined ? <span class="step-icon"><Icon name={icon} /></span> : <span class="step-icon"><Glyph outcome={outcome} title={titleOf(outcome, row)} /></span>}
       {agent !== undefined && <span class="step-agent" title={`agent ${agent.path}`}>{agent.name}</span>}
       {name !== '' && <span class="step-name"><Marked text={name} words={words} /></span>}
       {fold !== undefined && !fold.open && <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>×{fold.count}</b>}
@@ -92,13 +93,17 @@ function StepRow({ session, row, own }: { readonly session: TrajectorySession; r
     </>
   ), [marks.map(({ kind, text, title }) => `${kind} ${text} ${title}`).join('\n'), tokens?.input, tokens?.output, open, ms]);
   return (
-    <span class={`step-row is-${row.kind}${failed(model, row) ? ' is-failed' : ''}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`}>
+    <span class={`step-row is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`}>
       <Gutter session={session} row={row} held={held} />
       {told}
       <ForkMarks session={session} seqs={[row.seq, seq]} />
       {figures}
     </span>
   );
+}
+
+function titleOf(outcome: Outcome, { kind }: Row): string {
+  return outcome === 'passed' ? 'ok' : outcome === 'infrastructure' && kind !== 'end' ? 'interrupted' : outcome;
 }
 
 /** Opens and closes with the mouse; with the keyboard Right and Left do. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { finish } from '../../../../src/common/piecewise.ts';
+import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
 import { errorBars } from '../../../../webview/batch/figures/errorBars.ts';
 import { flowOf, timeLeft } from '../../../../webview/batch/figures/flow.ts';
@@ -26,7 +27,36 @@ suite('how fast a batch goes', () => {
     const flow = finish(flowOf([ended(now - 6000, now - 3000), ended(now - 6000, now - 1000), aRow({ state: 'running', progress: { started_at: now - 500 } })], now));
     assert.ok(flow !== undefined);
     assert.ok(Math.abs(flow.perHour - (2 * HOUR) / 6000) < 1, String(flow.perHour));
-    assert.equal(flow.inFlight.at(-1), 1);
+    assert.equal(flow.running, 1);
+  });
+
+  test('the most in flight at the same time, however short and long ago', () => {
+    const begun = 10 * HOUR;
+    const most = (rows: readonly RolloutRow[], now: number) => finish(flowOf(rows, now))?.most;
+    // Two workers, of which one goes from one rollout to the next: all within one slice of time.
+    const quick = [ended(begun, begun + 40), ended(begun + 40, begun + 90), ended(begun + 90, begun + 120), ended(begun + 10, begun + 100)];
+    assert.equal(most(quick, begun + 130), 2);
+    assert.deepEqual(finish(flowOf(quick, begun + 130))?.inFlight.filter((one) => one > 0), [2], 'the picture says so too');
+    // Five that are long over, and one that goes on and on.
+    const early = Array.from({ length: 5 }, (_, i) => ended(begun + i, begun + 1_000 + i));
+    assert.equal(most([...early, ended(begun + 2_000, begun + 5 * HOUR)], begun + 5 * HOUR), 5);
+    assert.equal(most([ended(begun, begun), ended(begun, begun)], begun + 1), 2, 'also those that took no time');
+    assert.equal(most([aRow({ state: 'running', progress: { started_at: begun } }), ...early], begun + 10), 6);
+  });
+
+  test('the most in flight is that of one moment after the other', () => {
+    const begun = 10 * HOUR;
+    let seed = 7;
+    const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    const rows = Array.from({ length: 300 }, () => {
+      const start = begun + random(500);
+      return ended(start, start + random(60));
+    });
+    const at = (time: number): number => rows.filter(({ progress: { started_at: start = 0, ended_at: end = 0 } }) => start <= time && time < Math.max(end, start + 1)).length;
+    const moments = Array.from({ length: 600 }, (_, i) => at(begun + i));
+    const flow = finish(flowOf(rows, begun + 600));
+    assert.equal(flow?.most, Math.max(...moments));
+    assert.deepEqual(flow.inFlight.filter((one) => one > 0), [Math.max(...moments)]);
   });
 
   test('without times nothing is told', () => {

@@ -15,7 +15,7 @@ function lines(outline: Outline): string[] {
   return outline.steps.map((step) => {
     if (step.kind === 'gap') return '…';
     const calls = step.calls.map(({ name, times }) => `${name}${times === 1 ? '' : `×${times}`}`);
-    return [String(step.step), ...calls, ...(step.within === 0 ? [] : [`+${step.within}`]), ...(step.error === undefined ? [] : [`!${step.error}`]), ...(step.state === 'done' ? [] : [step.state])].join(' ');
+    return [String(step.step), ...calls, ...(step.within === 0 ? [] : [`+${step.within}`]), ...(step.error === undefined ? [] : [`!${step.error.message}`]), ...(step.state === 'done' ? [] : [step.state])].join(' ');
   });
 }
 

@@ -5,6 +5,7 @@ import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { EventData, EventKind, TraceEvent } from '../../../../src/trace/schema.ts';
 import { Lanes } from '../../../../webview/trajectory/axis/lanes.ts';
 import { labelOf } from '../../../../webview/trajectory/axis/paint/bars.ts';
+import { waitText } from '../../../../webview/trajectory/axis/paint/calls.ts';
 import { Stream } from '../../../support/stream.ts';
 
 function lanesOf(events: readonly TraceEvent[]): Lanes {
@@ -68,6 +69,31 @@ describe('lanes of the time axis', () => {
     assert.equal(lanes.isOpen(item), false);
     assert.equal(lanes.endOf(item) - item.from, 10);
     assert.equal(labelOf({ lanes, now: 0 }, item), 'held 1:01 min');
+  });
+
+  it('tell where a call was made, and what went wrong in a step', () => {
+    const s = leased();
+    const lost = { class: 'infrastructure', message: 'Its worker was lost.' } as const;
+    const call = s.toolStart('c1', 'look', {});
+    s.add('hold', { why: 'pause', side: 'before' }, { span: call });
+    s.add('release', { how: 'continue', held_ms: 10 }, { span: call });
+    s.toolEnd(call, 'c1', 'ok', { ms: 20 });
+    s.model('', []);
+    s.add('tool.end', { status: 'error', source: 'live', error: lost }, { span: s.toolStart('c2', 'look', {}) });
+    const [first] = s.events;
+    const timed = lanesOf(s.events);
+    const [item] = timed.lanes.find((lane) => lane.kind === 'tools')?.items ?? [];
+    assert.ok(item !== undefined);
+    assert.deepEqual([item.from, timed.madeAt(item), timed.endOf(item)], [50, 70, 90]);
+    assert.deepEqual(timed.waitsOf(item).map(waitText), ['waited 10 ms', 'held 10 ms']);
+    assert.deepEqual([timed.interrupted, timed.troubleIn(1), timed.troubleIn(2)], [true, undefined, 'interrupted']);
+    s.add('tool.end', { status: 'error', source: 'live', error: { class: 'tool_error', message: 'no' } }, { span: s.toolStart('c3', 'look', {}) });
+    assert.equal(lanesOf(s.events).troubleIn(2), 'error');
+    // Where only the order is known, nothing waits.
+    const untimed = lanesOf(s.events.map((event) => (event === first && event.kind === 'rollout.start' ? { ...event, data: { ...event.data, times: 'none' } } : event)));
+    const [same] = untimed.lanes.find((lane) => lane.kind === 'tools')?.items ?? [];
+    assert.ok(same !== undefined);
+    assert.equal(untimed.madeAt(same), same.from);
   });
 
   it('show what the batch tells of its worker, its model server and commands, where and as long as it was', () => {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { tokensOf } from '../../../../src/trace/tokens.ts';
 import { binsOf, heatOf, summaryOf } from '../../../../webview/trajectory/detail/parts/tokenHeat.ts';
-import { cellOf, groupsOf, widthsOf, type WorldChange } from '../../../../webview/trajectory/detail/parts/worldTable.ts';
+import { cellOf, groupsOf, widthsOf, type WorldChange } from '../../../../webview/world/worldTable.ts';
 import { Stream } from '../../../support/stream.ts';
 
 const LOAN: WorldChange = { table: 'loans', key: 17, op: 'update', before: { title: 'The Salt Road', due: '05-08', tags: ['a'] }, after: { title: 'The Salt Road', due: '05-15', tags: ['a'] } };

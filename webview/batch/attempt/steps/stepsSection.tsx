@@ -1,6 +1,8 @@
 /** What an attempt did, step by step, one line each. */
 import type { Api } from '../../../../src/protocol/api.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
+import { troubleIn } from '../../../../src/trace/trouble.ts';
+import { TROUBLES } from '../../../components/marks/glyphShapes.ts';
 import { Glyph } from '../../../components/marks/glyph.tsx';
 import { Icon } from '../../../components/marks/icon.tsx';
 import { count, duration } from '../../../format.ts';
@@ -38,13 +40,14 @@ function Step({ step, onOpen }: { readonly step: OutlineStep; readonly onOpen: (
   const { calls, error, state, within, ms } = step;
   const names = calls.map(({ name, times }) => (times === 1 ? name : `${name} ×${times}`)).join(', ');
   const nothing = state === 'open' ? 'writes' : 'answer';
-  const after = error ?? (within > 0 ? `${count(within)} ${within === 1 ? 'step' : 'steps'}` : undefined);
+  const trouble = error === undefined ? undefined : troubleIn(error);
+  const after = error?.message ?? (within > 0 ? `${count(within)} ${within === 1 ? 'step' : 'steps'}` : undefined);
   return (
     <li>
-      <button type="button" class={`attempt-step${error === undefined ? '' : ' is-error'}`} title={[`step ${step.step}: ${names === '' ? nothing : names}`, after].filter(Boolean).join('\n')} onClick={() => onOpen(step)}>
+      <button type="button" class={`attempt-step${trouble === 'error' ? ' is-error' : ''}`} title={[`step ${step.step}: ${names === '' ? nothing : names}`, after].filter(Boolean).join('\n')} onClick={() => onOpen(step)}>
         <span class="attempt-step-number">{step.step}</span>
         {state === 'open' ? <Glyph outcome="running" title="running" /> : state === 'held' ? <Glyph outcome="held" title="held" />
-          : error !== undefined ? <Glyph outcome="failed" title="failed" /> : <Icon name={names === '' ? 'comment' : within > 0 ? 'hubot' : 'tools'} />}
+          : trouble !== undefined ? <Glyph outcome={TROUBLES[trouble]} title={trouble === 'error' ? 'failed' : trouble} /> : <Icon name={names === '' ? 'comment' : within > 0 ? 'hubot' : 'tools'} />}
         <span class="attempt-step-text"><span class={names === '' ? undefined : 'attempt-step-name'}>{names === '' ? nothing : names}</span>{after !== undefined && <span class="batch-dim"> {after}</span>}</span>
         <span class="attempt-step-ms">{ms === undefined ? '' : duration(ms)}</span>
       </button>

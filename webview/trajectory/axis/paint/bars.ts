@@ -3,21 +3,9 @@ import { duration } from '../../../format.ts';
 import { heldFor } from '../../useNow.ts';
 import { firstInSight, nextAfter, type Item, type Lane } from '../lanes.ts';
 import { valueAt } from '../scale.ts';
+import { barColour, callBar, modelBar, plainBar, sign, toolBar, type Box, type Room } from './calls.ts';
 import { BAR, edgesOf, INNER_BAR, LEAST_BAR, SIZES, xIn, type Scene } from './scene.ts';
-import { cross, dashed, diamond, hatch, inkOn, inside, textFont } from './shapes.ts';
-
-/** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
-const LEAST_WORDS = 24;
-const LEAST_LABEL = 8;
-/** Nobody sees the corners of narrower ones. */
-const LEAST_ROUND = 4;
-
-interface Box {
-  readonly from: number;
-  readonly to: number;
-  readonly top: number;
-  readonly height: number;
-}
+import { broken, diamond, outlined } from './shapes.ts';
 
 export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
   const { lanes, range, width, gutter } = scene;
@@ -50,7 +38,7 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
     if (to <= before + 0.5) continue;
     runs.flush();
     drawn[item.row] = Math.max(to, from + 1);
-    free = paintItem(canvas, scene, lane, item, { from, to, top, free, next });
+    free = paintItem(canvas, scene, lane, item, { from, to, top, before, free, next });
   }
   runs.flush();
 }
@@ -81,12 +69,6 @@ class Runs {
   }
 }
 
-/** Of a model call or a tool call. */
-function barColour({ colours, lanes }: Scene, { form, span, seq }: Item): string {
-  if (lanes.model.holdsOf(seq).some((hold) => lanes.isOpen({ hold }))) return colours.held;
-  return span?.end !== undefined && 'status' in span.end.data && span.end.data.status === 'error' ? colours.error : form === 'model' ? colours.model : colours.tool;
-}
-
 /** Where the bar of an item stands in its lane. */
 function barOf(lane: Lane, { row }: Item, { from, to, top }: { readonly from: number; readonly to: number; readonly top: number }): Box {
   if (lane.kind === 'tools') return { from, to, top: top + 3 + row * 15, height: BAR };
@@ -94,26 +76,16 @@ function barOf(lane: Lane, { row }: Item, { from, to, top }: { readonly from: nu
   return { from, to, top: top + (SIZES[lane.kind] - height) / 2, height };
 }
 
-interface Room {
-  readonly from: number;
-  readonly to: number;
-  readonly top: number;
-  /** Where the label before ends. */
-  readonly free: number;
-  /** Where the next item begins, over which a label must not be written. */
-  readonly next: number;
-}
-
 /** Gives where its label ends. */
 function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, item: Item, room: Room): number {
   const { from, top } = room;
   switch (item.form) {
     case 'model':
-      modelBar(canvas, scene, item, barOf(lane, item, room));
+      modelBar(canvas, scene, item, barOf(lane, item, room), room);
       return room.free;
     case 'tool':
-      if (lane.kind !== 'agent') return toolBar(canvas, scene, lane, item, room);
-      plainBar(canvas, barColour(scene, item), barOf(lane, item, room), scene.lanes.isOpen(item));
+      if (lane.kind !== 'agent') return toolBar(canvas, scene, item, barOf(lane, item, room), room);
+      sign(canvas, scene, item, callBar(canvas, scene, item, barOf(lane, item, room), room).bar, room);
       return room.free;
     case 'world':
       diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
@@ -128,19 +100,6 @@ function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, i
   }
 }
 
-function plainBar(canvas: CanvasRenderingContext2D, colour: string, { from, to, top, height }: Box, open: boolean): void {
-  canvas.fillStyle = colour;
-  canvas.globalAlpha = open ? 0.5 : 1;
-  if (to - from < LEAST_ROUND) {
-    canvas.fillRect(from, top, Math.max(1, to - from), height);
-  } else {
-    canvas.beginPath();
-    canvas.roundRect(from, top, to - from, height, 1.5);
-    canvas.fill();
-  }
-  canvas.globalAlpha = 1;
-}
-
 function frame(canvas: CanvasRenderingContext2D, { colours }: Scene, { from, to }: { readonly from: number; readonly to: number }, top: number): void {
   canvas.fillStyle = colours.agent;
   canvas.strokeStyle = colours.agent;
@@ -153,69 +112,6 @@ function frame(canvas: CanvasRenderingContext2D, { colours }: Scene, { from, to 
   canvas.stroke();
 }
 
-/** Queued: dashed; prefill: hatched; generating: filled, with its time on it. */
-function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, height }: Box): void {
-  const { colours, lanes } = scene;
-  const end = item.span?.kind === 'model' ? item.span.end?.data : undefined;
-  const colour = end?.status === 'error' ? colours.error : colours.model;
-  const at = (ms: number): number => Math.min(to, xIn(scene, item.from + ms));
-  const queued = end?.queue_ms === undefined || !lanes.model.timed ? from : at(end.queue_ms);
-  const first = end?.first_ms === undefined || !lanes.model.timed ? queued : Math.max(queued, at(end.first_ms));
-  const y = top + height / 2 + 0.5;
-  const words = height >= BAR && to - from >= LEAST_WORDS;
-  if (words) textFont(canvas, colours, 10);
-  if (queued - from >= 2) {
-    dashed(canvas, colour, { x: from, y: top, width: queued - from, height });
-    if (words) inside(canvas, colours.dim, `queued ${duration(end?.queue_ms ?? 0)}`, { ...clipped(scene, from, queued), y });
-  }
-  if (first - queued >= 2) hatch(canvas, colour, { x: queued, y: top, width: first - queued, height });
-  plainBar(canvas, colour, { from: first, to, top, height }, lanes.isOpen(item));
-  if (words && end?.ms !== undefined && lanes.model.timed) inside(canvas, inkOn(canvas, colour), duration(Math.max(0, end.ms - (end.first_ms ?? end.queue_ms ?? 0))), { ...clipped(scene, first, to), y });
-  if (words) textFont(canvas, colours);
-}
-
-/** The part of a bar that is in sight. */
-function clipped({ gutter, width }: Scene, from: number, to: number): { readonly from: number; readonly to: number } {
-  return { from: Math.max(gutter, from), to: Math.min(width, to) };
-}
-
-function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, item: Item, room: Room): number {
-  const { from, to, free, next } = room;
-  const { colours, lanes } = scene;
-  const end = item.span?.kind === 'tool' ? item.span.end?.data : undefined;
-  const failed = end?.status === 'error';
-  const box = barOf(lane, item, room);
-  const y = box.top + BAR / 2 + 0.5;
-  if (lanes.model.holdsAt().some((hold) => hold.event.span === item.seq)) {
-    plainBar(canvas, colours.held, box, true);
-    dashed(canvas, colours.held, { x: from, y: box.top, width: to - from, height: BAR });
-  } else {
-    plainBar(canvas, failed ? colours.error : colours.tool, box, lanes.isOpen(item));
-  }
-  const time = end?.ms === undefined || !lanes.model.timed ? '' : duration(end.ms);
-  const words = time !== '' && to - from >= LEAST_WORDS;
-  if (words) textFont(canvas, colours, 10);
-  const timed = words && inside(canvas, inkOn(canvas, failed ? colours.error : colours.tool), time, { ...clipped(scene, from, to), y });
-  if (words) textFont(canvas, colours);
-  let x = to + 4;
-  if (failed && x + 6 < next) {
-    cross(canvas, colours.error, x, box.top + 3);
-    x += 10;
-  }
-  const edge = Math.min(next, scene.width) - 4;
-  if (item.row === 1 || from < free || edge - x < LEAST_LABEL) return free;
-  const width = canvas.measureText(item.label).width;
-  if (x + width > edge) return free;
-  canvas.fillStyle = colours.text;
-  canvas.textAlign = 'left';
-  canvas.fillText(item.label, x, y);
-  x += width + 6;
-  if (timed || time === '' || x + canvas.measureText(time).width > edge) return x;
-  canvas.fillStyle = colours.dim;
-  canvas.fillText(time, x, y);
-  return x + canvas.measureText(time).width + 6;
-}
-
 /** What took time is a hatched bar, a hold an outlined one, a moment a diamond; beside it what it was. */
 function infraItem(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, free, next }: Room): number {
   const { colours, lanes } = scene;
@@ -224,11 +120,12 @@ function infraItem(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, {
   const wide = lanes.endOf(item) > item.from || lanes.isOpen(item);
   if (wide) {
     const box = { x: from, y: y - BAR / 2, width: to - from, height: BAR };
-    if (item.form === 'hold') plainBar(canvas, colour, { from, to, top: box.y, height: BAR }, true);
-    else hatch(canvas, colour, box, 7);
-    canvas.strokeStyle = colour;
-    canvas.lineWidth = 1;
-    canvas.strokeRect(from + 0.5, box.y + 0.5, box.width - 1, BAR - 1);
+    if (item.form === 'hold') {
+      plainBar(canvas, colour, { from, to, top: box.y, height: BAR }, true);
+      outlined(canvas, colour, box);
+    } else {
+      broken(canvas, colour, box);
+    }
   } else if (item.form === 'control') {
     canvas.strokeStyle = colours.dim;
     canvas.lineWidth = 1;

@@ -1,15 +1,15 @@
-/** All of the time, small, with a frame around what is in sight. */
+/** All of the time, small (what only waited to be made is a line), with a frame around what is in sight. */
 import { nextAfter, type Item, type Lane } from '../lanes.ts';
 import { xOf } from '../scale.ts';
-import { SIZES, type Scene } from './scene.ts';
+import { callColour, SIZES, type Scene } from './scene.ts';
 
 export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): void {
   const { lanes, whole, range, width, gutter, colours } = scene;
   const inner = width - gutter;
   const all = lanes.lanes;
   for (const lane of all) if (lane.kind === 'agent') strip(canvas, scene, lane.frames, () => colours.agent, 11, 5);
-  strip(canvas, scene, itemsOf(all, 'model'), (item) => (failed(item) ? colours.error : colours.model), 5, 4);
-  strip(canvas, scene, itemsOf(all, 'tools'), (item) => (failed(item) ? colours.error : colours.tool), 11, 5);
+  strip(canvas, scene, itemsOf(all, 'model'), (item) => callColour(colours, item), 5, 4);
+  strip(canvas, scene, itemsOf(all, 'tools'), (item) => callColour(colours, item), 11, 5);
   const from = gutter + xOf(range.from, whole, inner);
   const to = gutter + xOf(range.to, whole, inner);
   canvas.fillStyle = colours.background;
@@ -42,13 +42,23 @@ function strip(canvas: CanvasRenderingContext2D, { lanes, whole, width, gutter }
     const item = items[i];
     if (item === undefined) break;
     const from = Math.floor(xOf(item.from, whole, inner));
-    const to = Math.max(from + 2, xOf(lanes.endOf(item), whole, inner));
+    const made = lanes.madeAt(item);
+    const begin = made === undefined ? Infinity : Math.max(from, Math.floor(xOf(made, whole, inner)));
+    const to = Math.max((made === undefined ? from : begin) + 2, xOf(lanes.endOf(item), whole, inner));
     if (to <= drawn) continue;
     const colour = colourOf(item);
-    // What touches what is before it is drawn together with it.
-    if (run === undefined || run.colour !== colour || from > drawn) {
+    if (begin - Math.max(from, drawn) >= 2) {
       flush();
-      run = { colour, from: Math.max(from, drawn) };
+      const waited = Math.max(from, drawn);
+      drawn = Math.min(begin, to);
+      canvas.fillStyle = colour;
+      canvas.fillRect(gutter + waited, y + Math.floor(height / 2), drawn - waited, 1);
+    }
+    if (begin >= to) continue;
+    // What touches what is before it is drawn together with it.
+    if (run === undefined || run.colour !== colour || begin > drawn) {
+      flush();
+      run = { colour, from: Math.max(begin, drawn) };
     }
     drawn = to;
   }
@@ -57,9 +67,4 @@ function strip(canvas: CanvasRenderingContext2D, { lanes, whole, width, gutter }
 
 function itemsOf(lanes: readonly Lane[], kind: Lane['kind']): readonly Item[] {
   return lanes.find((lane) => lane.kind === kind)?.items ?? [];
-}
-
-function failed({ span }: Item): boolean {
-  const end = span?.end?.data;
-  return end !== undefined && 'error' in end && end.error !== undefined;
 }

@@ -4,9 +4,10 @@ import { duration } from '../../../format.ts';
 import { firstFrom, type LaneKind } from '../lanes.ts';
 import { ticks, valueAt, type Range } from '../scale.ts';
 import { paintLane } from './bars.ts';
+import { troubleSign } from './calls.ts';
 import { paintMinimap } from './minimap.ts';
 import { heightOf, LANES_TOP, SIZES, xIn, type Scene } from './scene.ts';
-import { bookmark, cross, icon, note, textFont } from './shapes.ts';
+import { bookmark, icon, note, textFont } from './shapes.ts';
 
 const LANE_ICONS: Readonly<Record<LaneKind, IconName>> = { model: 'comment', tools: 'tools', agent: 'hubot', world: 'database', infra: 'server' };
 
@@ -95,8 +96,9 @@ function flags(canvas: CanvasRenderingContext2D, scene: Scene): void {
     const from = Math.max(gutter, x) + 4;
     canvas.fillText(text, from, middle);
     free = from + canvas.measureText(text).width + 6;
-    if (lanes.failed(step.index)) {
-      cross(canvas, colours.error, free - 1, middle - 3);
+    const trouble = lanes.troubleIn(step.index);
+    if (trouble !== undefined) {
+      troubleSign(canvas, colours, trouble, free - 1, middle - 3);
       free += 10;
     }
     const next = steps[i + 1];

@@ -1,4 +1,5 @@
 /** What is drawn of the time axis, how large, in which colours. */
+import { troubleOf } from '../../../../src/trace/trouble.ts';
 import type { Item, Lane, Lanes } from '../lanes.ts';
 import { xOf, type Range } from '../scale.ts';
 
@@ -35,6 +36,12 @@ export function readColours(element: Element): Colours {
     model: get('--bar-model'), tool: get('--bar-tool'), agent: get('--bar-agent'), error: get('--outcome-failed'), world: get('--vscode-gitDecoration-modifiedResourceForeground'),
     infra: get('--outcome-infrastructure'), held: get('--outcome-held'), note: get('--vscode-charts-orange'), focus: get('--vscode-focusBorder'), selection: get('--vscode-list-inactiveSelectionBackground'), font: get('--vscode-font-family'),
   };
+}
+
+/** Of a model call or a tool call. */
+export function callColour(colours: Colours, { form, span }: Pick<Item, 'form' | 'span'>): string {
+  const trouble = troubleOf(span);
+  return trouble === 'error' ? colours.error : trouble === 'interrupted' ? colours.infra : form === 'model' ? colours.model : colours.tool;
 }
 
 /** A bookmark or a note, above the lanes. */

@@ -3,6 +3,13 @@ import { ICONS } from '../../../components/marks/icons.ts';
 import type { IconName } from '../../../components/marks/icon.tsx';
 import type { Colours } from './scene.ts';
 
+export interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 export function textFont(canvas: CanvasRenderingContext2D, colours: Colours, size: 10 | 11 = 11): void {
   canvas.font = `${size}px ${colours.font}`;
 }
@@ -22,6 +29,18 @@ export function cross(canvas: CanvasRenderingContext2D, colour: string, x: numbe
   canvas.lineTo(x + 6, y + 6);
   canvas.moveTo(x + 6, y);
   canvas.lineTo(x, y + 6);
+  canvas.stroke();
+}
+
+/** Outlined, as high as a cross. */
+export function triangle(canvas: CanvasRenderingContext2D, colour: string, x: number, y: number): void {
+  canvas.strokeStyle = colour;
+  canvas.lineWidth = 1.5;
+  canvas.beginPath();
+  canvas.moveTo(x + 3.5, y);
+  canvas.lineTo(x + 7, y + 6);
+  canvas.lineTo(x, y + 6);
+  canvas.closePath();
   canvas.stroke();
 }
 
@@ -60,7 +79,7 @@ export function note(canvas: CanvasRenderingContext2D, colour: string, x: number
   canvas.stroke();
 }
 
-export function hatch(canvas: CanvasRenderingContext2D, colour: string, box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number }, gap = 5): void {
+export function hatch(canvas: CanvasRenderingContext2D, colour: string, box: Area, gap = 5): void {
   const { x, y, width, height } = box;
   canvas.save();
   canvas.beginPath();
@@ -77,11 +96,21 @@ export function hatch(canvas: CanvasRenderingContext2D, colour: string, box: { r
   canvas.restore();
 }
 
-export function dashed(canvas: CanvasRenderingContext2D, colour: string, box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number }): void {
+export function outlined(canvas: CanvasRenderingContext2D, colour: string, box: Area): void {
   canvas.strokeStyle = colour;
   canvas.lineWidth = 1;
-  canvas.setLineDash([3, 2]);
   canvas.strokeRect(box.x + 0.5, box.y + 0.5, box.width - 1, box.height - 1);
+}
+
+/** What infrastructure took: widely hatched, in an outline. */
+export function broken(canvas: CanvasRenderingContext2D, colour: string, box: Area): void {
+  hatch(canvas, colour, box, 7);
+  outlined(canvas, colour, box);
+}
+
+export function dashed(canvas: CanvasRenderingContext2D, colour: string, box: Area): void {
+  canvas.setLineDash([3, 2]);
+  outlined(canvas, colour, box);
   canvas.setLineDash([]);
 }
 

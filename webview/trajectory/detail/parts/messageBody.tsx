@@ -2,8 +2,10 @@
 import type { Json } from '../../../../src/common/json.ts';
 import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
 import type { Part } from '../../../../src/trace/schema.ts';
+import { troubleOf } from '../../../../src/trace/trouble.ts';
 import { valueText } from '../../../../src/trace/text/values.ts';
 import { Glyph } from '../../../components/marks/glyph.tsx';
+import { TROUBLES } from '../../../components/marks/glyphShapes.ts';
 import { ActionLink } from '../../../components/link.tsx';
 import { Markdown } from '../../../text/markdown.tsx';
 import { ValueView } from '../../../values/valueView.tsx';
@@ -45,7 +47,8 @@ function PartView({ view, part, of }: { readonly view: TrajectoryView; readonly 
 
 function CallLine({ view, id, name, asked }: { readonly view: TrajectoryView; readonly id: string; readonly name: string; readonly asked: Json }) {
   const span = view.data.model.call(id);
-  const outcome = span?.end === undefined ? 'running' : span.end.data.status === 'error' ? 'failed' : 'passed';
+  const trouble = troubleOf(span);
+  const outcome = span?.end === undefined ? 'running' : trouble === undefined ? 'passed' : TROUBLES[trouble];
   return (
     <button type="button" class="call-line" disabled={span === undefined} onClick={() => { if (span !== undefined) view.go(span.seq); }} title={span === undefined ? 'This call was not made.' : 'Go to this call'}>
       <code>{name}</code> <span class="call-arguments">{valueText(asked)}</span> {span !== undefined && <Glyph outcome={outcome} />}

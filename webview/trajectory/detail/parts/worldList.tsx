@@ -4,8 +4,8 @@ import { VirtualList } from '../../../components/virtualList.tsx';
 import { ValueView } from '../../../values/valueView.tsx';
 import type { TrajectoryView } from '../../view.ts';
 import { useValueActions } from './actions.ts';
-import { WorldCell, WorldKey } from './worldCell.tsx';
-import { groupsOf, keyText, widthsOf, type WorldChange, type WorldGroup } from './worldTable.ts';
+import { WorldCell, WorldKey } from '../../../world/worldCell.tsx';
+import { groupsOf, keyText, widthsOf, type WorldChange, type WorldGroup } from '../../../world/worldTable.ts';
 
 const ROW_HEIGHT = 22;
 /** So many rows are in sight at least, and more in a high window; the rest scrolls inside. */

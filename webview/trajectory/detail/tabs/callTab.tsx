@@ -17,7 +17,7 @@ import { MessageBody } from '../parts/messageBody.tsx';
 import { useValueActions } from '../parts/actions.ts';
 import { Editable } from '../edit/editable.tsx';
 import type { Subject } from '../subject.ts';
-import { WorldRows } from '../parts/worldRows.tsx';
+import { WorldRows } from '../../../world/worldRows.tsx';
 
 export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   switch (subject.kind) {
@@ -93,7 +93,7 @@ function ToolCall({ view, subject }: { readonly view: TrajectoryView; readonly s
           {changes.length > 0 && (
             <section class="detail-section" aria-label="World">
               <header class="section-head"><h3>World</h3><span class="dim">{changes.length} {changes.length === 1 ? 'row' : 'rows'} changed</span></header>
-              <WorldRows changes={changes} onAll={() => view.show('world')} />
+              <WorldRows changes={changes} all="the World tab" onAll={() => view.show('world')} />
               {error !== undefined && <p class="remark">Changed although the call failed.</p>}
             </section>
           )}
@@ -164,7 +164,7 @@ function OtherEvent({ view, subject }: { readonly view: TrajectoryView; readonly
   if (event.kind === 'log' && typeof event.data.text === 'string') {
     return <section class="detail-section" aria-label="Log"><header class="section-head"><h3>Log</h3><span class="dim">{event.data.stream}</span></header><div class="prose code"><Ansi text={event.data.text} /></div></section>;
   }
-  if (event.kind === 'world.diff') return <section class="detail-section" aria-label="World"><WorldRows changes={event.data.changes} onAll={() => view.show('world')} /></section>;
+  if (event.kind === 'world.diff') return <section class="detail-section" aria-label="World"><WorldRows changes={event.data.changes} all="the World tab" onAll={() => view.show('world')} /></section>;
   const error = 'error' in event.data ? event.data.error : undefined;
   return (
     <>

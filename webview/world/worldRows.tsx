@@ -1,12 +1,20 @@
-/** The first changed rows of a world as tables: what was, struck out, and what is. The World tab has all of them. */
-import { Button } from '../../../components/controls.tsx';
-import { count } from '../../../format.ts';
+/** The first changed rows of a world as tables: what was, struck out, and what is. */
+import { Button } from '../components/controls.tsx';
+import { count } from '../format.ts';
 import { WorldCell, WorldKey } from './worldCell.tsx';
 import { groupsOf, type WorldChange, type WorldGroup } from './worldTable.ts';
+import './world.css';
 
 const ROWS_AT_FIRST = 30;
 
-export function WorldRows({ changes, onAll }: { readonly changes: readonly WorldChange[]; readonly onAll: () => void }) {
+export interface WorldRowsProps {
+  readonly changes: readonly WorldChange[];
+  /** Where all of them are, when they are more than are shown here. */
+  readonly all: string;
+  readonly onAll: () => void;
+}
+
+export function WorldRows({ changes, all, onAll }: WorldRowsProps) {
   let left = ROWS_AT_FIRST;
   const groups = groupsOf(changes).flatMap((group) => {
     const rows = group.rows.slice(0, left);
@@ -16,7 +24,7 @@ export function WorldRows({ changes, onAll }: { readonly changes: readonly World
   return (
     <>
       {groups.map((group) => <Group key={group.name} group={group} />)}
-      {changes.length > ROWS_AT_FIRST && <div class="world-more"><Button kind="secondary" label={`All ${count(changes.length)} rows`} title="Show all in the World tab" onClick={onAll} /></div>}
+      {changes.length > ROWS_AT_FIRST && <div class="world-more"><Button kind="secondary" label={`All ${count(changes.length)} rows`} title={`Show all in ${all}`} onClick={onAll} /></div>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** Changed rows and files of a world put in order: by table, each with the columns it needs. */
-import { isJsonObject, isSameJson, type Json } from '../../../../src/common/json.ts';
-import type { Change } from '../../../../src/trace/schema.ts';
-import { valueText } from '../../../../src/trace/text/values.ts';
+import { isJsonObject, isSameJson, type Json } from '../../src/common/json.ts';
+import type { Change } from '../../src/trace/schema.ts';
+import { valueText } from '../../src/trace/text/values.ts';
 
 export type WorldChange = Pick<Change, 'table' | 'file' | 'key' | 'op' | 'before' | 'after'>;
 

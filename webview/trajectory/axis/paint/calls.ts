@@ -1,0 +1,204 @@
+/** The bar of a model call or a tool call: outlined until it was made, then by what it did and how it ended. */
+import type { Wait } from '../../../../src/trace/made.ts';
+import { troubleOf, type Trouble } from '../../../../src/trace/trouble.ts';
+import { duration } from '../../../format.ts';
+import type { Item } from '../lanes.ts';
+import { BAR, callColour, LEAST_BAR, xIn, type Colours, type Scene } from './scene.ts';
+import { broken, cross, dashed, hatch, inkOn, inside, textFont, triangle, type Area } from './shapes.ts';
+
+/** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
+const LEAST_WORDS = 24;
+const LEAST_LABEL = 8;
+/** A part of a bar with fewer pixels is not drawn apart. */
+const LEAST_PART = 2;
+/** Nobody sees the corners of narrower ones. */
+const LEAST_ROUND = 4;
+/** Pixels for the sign of what went wrong. */
+const SIGN = 10;
+
+export interface Box {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+export interface Room {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+  /** Where the bar before ends, in its row. */
+  readonly before: number;
+  /** Where the label before ends. */
+  readonly free: number;
+  /** Where the next item begins, over which a label must not be written. */
+  readonly next: number;
+}
+
+/** What was drawn of a call: its bar, whose part from `made` on is the call itself; undefined of one that was never made. */
+interface Drawn {
+  readonly bar: Box;
+  readonly made: Box | undefined;
+}
+
+export function barColour(scene: Scene, item: Item): string {
+  return isHeld(scene, item) ? scene.colours.held : callColour(scene.colours, item);
+}
+
+/** Whether it stands at one of its gates now. */
+function isHeld({ lanes }: Scene, { seq }: Item): boolean {
+  return lanes.model.holdsOf(seq).some((hold) => lanes.isOpen({ hold }));
+}
+
+export function plainBar(canvas: CanvasRenderingContext2D, colour: string, { from, to, top, height }: Box, open: boolean): void {
+  canvas.fillStyle = colour;
+  canvas.globalAlpha = open ? 0.5 : 1;
+  if (to - from < LEAST_ROUND) {
+    canvas.fillRect(from, top, Math.max(1, to - from), height);
+  } else {
+    canvas.beginPath();
+    canvas.roundRect(from, top, to - from, height, 1.5);
+    canvas.fill();
+  }
+  canvas.globalAlpha = 1;
+}
+
+/** A call in one piece, with its time on it where it is filled. */
+export function callBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): Drawn & { /** Whether its time stands on it. */ readonly timed: boolean } {
+  const { colours, lanes } = scene;
+  if (isHeld(scene, item)) {
+    plainBar(canvas, colours.held, whole, true);
+    dashed(canvas, colours.held, outlineOf(whole));
+    return { bar: whole, made: whole, timed: false };
+  }
+  const drawn = waited(canvas, scene, item, whole, room);
+  const { made } = drawn;
+  if (made === undefined) return { ...drawn, timed: false };
+  if (troubleOf(item.span) === 'interrupted') {
+    broken(canvas, colours.infra, outlineOf(made));
+    return { ...drawn, timed: false };
+  }
+  const colour = callColour(colours, item);
+  plainBar(canvas, colour, made, lanes.isOpen(item));
+  const ms = msOf(scene, item);
+  if (ms === undefined || made.height < BAR || made.to - made.from < LEAST_WORDS) return { ...drawn, timed: false };
+  textFont(canvas, colours, 10);
+  const timed = inside(canvas, inkOn(canvas, colour), duration(ms), wordsIn(scene, made));
+  textFont(canvas, colours);
+  return { ...drawn, timed };
+}
+
+/** Queued: dashed; prefill: hatched; generating: filled, with its time on it. */
+export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): void {
+  const { colours, lanes } = scene;
+  const end = item.span?.kind === 'model' ? item.span.end?.data : undefined;
+  const phases = end !== undefined && lanes.model.timed && (end.queue_ms !== undefined || end.first_ms !== undefined) && troubleOf(item.span) === undefined && !isHeld(scene, item);
+  if (!phases) {
+    sign(canvas, scene, item, callBar(canvas, scene, item, whole, room).bar, room);
+    return;
+  }
+  const { made: box } = waited(canvas, scene, item, whole, room);
+  const made = lanes.madeAt(item);
+  if (box === undefined || made === undefined) return;
+  const { from, to, top, height } = box;
+  const { queue_ms: queueMs, first_ms: firstMs, ms } = end;
+  const at = (after: number): number => Math.min(to, xIn(scene, made + after));
+  const queued = queueMs === undefined ? from : at(queueMs);
+  const first = firstMs === undefined ? queued : Math.max(queued, at(firstMs));
+  const words = height >= BAR && to - from >= LEAST_WORDS;
+  if (words) textFont(canvas, colours, 10);
+  if (queued - from >= LEAST_PART) {
+    dashed(canvas, colours.model, { x: from, y: top, width: queued - from, height });
+    if (words) inside(canvas, colours.dim, `queued ${duration(queueMs ?? 0)}`, wordsIn(scene, { ...box, to: queued }));
+  }
+  if (first - queued >= LEAST_PART) hatch(canvas, colours.model, { x: queued, y: top, width: first - queued, height });
+  plainBar(canvas, colours.model, { from: first, to, top, height }, false);
+  if (words && ms !== undefined) inside(canvas, inkOn(canvas, colours.model), duration(Math.max(0, ms - (firstMs ?? queueMs ?? 0))), wordsIn(scene, { ...box, from: first }));
+  if (words) textFont(canvas, colours);
+}
+
+/** Gives where its label ends. */
+export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): number {
+  const { from, free, next } = room;
+  const { colours } = scene;
+  const { bar, timed } = callBar(canvas, scene, item, whole, room);
+  const ms = msOf(scene, item);
+  const time = ms === undefined ? '' : duration(ms);
+  let x = sign(canvas, scene, item, bar, room);
+  const edge = Math.min(next, scene.width) - 4;
+  if (item.row === 1 || from < free || edge - x < LEAST_LABEL) return free;
+  const y = bar.top + BAR / 2 + 0.5;
+  const width = canvas.measureText(item.label).width;
+  if (x + width > edge) return free;
+  canvas.fillStyle = colours.text;
+  canvas.textAlign = 'left';
+  canvas.fillText(item.label, x, y);
+  x += width + 6;
+  if (timed || time === '' || x + canvas.measureText(time).width > edge) return x;
+  canvas.fillStyle = colours.dim;
+  canvas.fillText(time, x, y);
+  return x + canvas.measureText(time).width + 6;
+}
+
+/** What went wrong, behind its bar where there is room; of a hatched one else on it. Gives where its label may begin. */
+export function sign(canvas: CanvasRenderingContext2D, { colours }: Scene, { span }: Item, { from, to, top, height }: Box, { next }: Room): number {
+  const x = to + 4;
+  const trouble = troubleOf(span);
+  if (trouble === undefined) return x;
+  const y = top + (height - 6) / 2;
+  if (x + 6 < next) {
+    troubleSign(canvas, colours, trouble, x, y);
+    return x + SIGN;
+  }
+  if (trouble === 'interrupted' && to - from >= LEAST_WORDS) {
+    canvas.fillStyle = colours.background;
+    canvas.fillRect(to - SIGN - 4, top + 1, SIGN + 3, height - 2);
+    troubleSign(canvas, colours, trouble, to - SIGN - 1, y);
+  }
+  return x;
+}
+
+/** What went wrong, told apart by shape. */
+export function troubleSign(canvas: CanvasRenderingContext2D, colours: Colours, trouble: Trouble, x: number, y: number): void {
+  if (trouble === 'error') cross(canvas, colours.error, x, y);
+  else triangle(canvas, colours.infra, x, y);
+}
+
+/** Outlines what a call waited to be made, up to where it was. */
+function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, { before }: Room): Drawn {
+  const { colours, lanes } = scene;
+  const at = lanes.madeAt(item);
+  if (at === item.from) return { bar: whole, made: whole };
+  for (const wait of lanes.waitsOf(item)) {
+    // Calls of a step that are made one after the other were asked for together.
+    const box = { ...whole, from: Math.max(xIn(scene, wait.from), before), to: xIn(scene, wait.to) };
+    if (box.to - box.from < LEAST_PART) continue;
+    dashed(canvas, wait.held ? colours.held : callColour(colours, item), outlineOf(box));
+    if (whole.height < BAR || box.to - box.from < LEAST_WORDS) continue;
+    textFont(canvas, colours, 10);
+    inside(canvas, colours.dim, waitText(wait), wordsIn(scene, box));
+    textFont(canvas, colours);
+  }
+  if (at === undefined) return { bar: whole, made: undefined };
+  const from = xIn(scene, at);
+  const bar = { ...whole, to: Math.max(whole.to, from + LEAST_BAR) };
+  return { bar, made: { ...bar, from } };
+}
+
+/** `held 12.4 s`; `waited …` where nothing held it. */
+export function waitText({ from, to, held }: Wait): string {
+  return `${held ? 'held' : 'waited'} ${duration(to - from)}`;
+}
+
+function msOf({ lanes }: Scene, { span }: Item): number | undefined {
+  return lanes.model.timed ? span?.end?.data.ms : undefined;
+}
+
+function outlineOf({ from, to, top, height }: Box): Area {
+  return { x: from, y: top, width: to - from, height };
+}
+
+/** Where words stand in the part of a bar that is in sight. */
+function wordsIn({ gutter, width }: Scene, { from, to, top, height }: Box): Parameters<typeof inside>[3] {
+  return { from: Math.max(gutter, from), to: Math.min(width, to), y: top + height / 2 + 0.5 };
+}
