@@ -100,6 +100,9 @@ export interface ToolCall {
   readonly arguments: JsonObject;
 }
 
+/** Takes what a tool prints. */
+export type OnLog = (stream: 'out' | 'err', text: string) => void;
+
 export interface ToolCallContext {
   /** Aborts on time-out, cancel and the rollout's end; a tool must end within a second of it, else it is killed. */
   readonly signal: AbortSignal;
@@ -136,7 +139,8 @@ export interface ToolOutcome {
 export interface ToolHost {
   readonly specs: readonly ToolSpec[];
   call(call: ToolCall, context: ToolCallContext): Promise<ToolOutcome>;
-  close(): Promise<void>;
+  /** `onLog`: takes what was printed outside of any call and not told yet, and the last words of what ends now. */
+  close(onLog?: OnLog): Promise<void>;
 }
 
 export interface Verdict {

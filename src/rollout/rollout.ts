@@ -9,10 +9,11 @@ import { endingOf, type Ending } from './ending.ts';
 import type { Done } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
-import type { Draft } from './log/log.ts';
+import type { Draft, Log } from './log/log.ts';
 import { Crew, rolloutSeed } from './loop/crew.ts';
 import { Limits } from './loop/limits.ts';
 import { Team } from './team/team.ts';
+import { ToolLog } from './tools/toolLog.ts';
 import type { FoundTool } from './tools/toolSet.ts';
 import type { ToolHost } from './ports.ts';
 import { begin, type Running } from './running.ts';
@@ -41,7 +42,7 @@ export interface RolloutOrder {
 interface Opened {
   readonly tools: ToolHost[];
   world?: WorldPlace;
-  worldEnd?: EventData['world.close'];
+  worldEnd?: EventData['world.close'] | undefined;
   team?: Team;
 }
 
@@ -255,11 +256,9 @@ export class Rollout {
         log.append([{ kind: 'score', data: score }]);
       }
     }
-    const closing: Draft[] = [];
-    if (world !== undefined) {
-      const data = (this.#opened.worldEnd = await world.close());
-      closing.push({ kind: 'world.close', span: world.span, data });
-    }
+    const [worldEnd] = await Promise.all([world?.close(), this.#closeTools(log)]);
+    this.#opened.worldEnd = worldEnd;
+    const closing: readonly Draft[] = world === undefined || worldEnd === undefined ? [] : [{ kind: 'world.close', span: world.span, data: worldEnd }];
     log.append([...closing, this.#end(running, ending, score)]);
     log.close();
   }
@@ -279,12 +278,26 @@ export class Rollout {
 
   /** Closes what is open, each within its time; what does not close is its owner's to end. */
   async #close(): Promise<void> {
-    const { tools, world, worldEnd } = this.#opened;
-    const closings: Promise<unknown>[] = [];
-    if (world !== undefined && worldEnd === undefined) closings.push(world.close());
-    for (const host of tools) closings.push(host.close());
-    const ms = this.#life.reason === undefined ? CLOSE_MS : CLOSE_AT_ONCE_MS;
-    if (closings.length > 0) await settledWithin(Promise.allSettled(closings), ms, this.#ports.time ?? systemTime);
+    const { world, worldEnd } = this.#opened;
+    const closings: Promise<unknown>[] = [this.#closeTools()];
+    if (world !== undefined && worldEnd === undefined) closings.push(settledWithin(world.close(), this.#closeMs, this.#ports.time ?? systemTime));
+    await Promise.all(closings);
+  }
+
+  /** Their last words go into the record, where that is still open. */
+  async #closeTools(log?: Log): Promise<void> {
+    const tools = this.#opened.tools.splice(0);
+    if (tools.length === 0) return;
+    const closings = tools.map((host) => {
+      if (log === undefined) return host.close();
+      const prints = new ToolLog(log);
+      return host.close((stream, text) => prints.add(stream, text)).finally(() => prints.end());
+    });
+    await settledWithin(Promise.allSettled(closings), this.#closeMs, this.#ports.time ?? systemTime);
+  }
+
+  get #closeMs(): number {
+    return this.#life.reason === undefined ? CLOSE_MS : CLOSE_AT_ONCE_MS;
   }
 }
 

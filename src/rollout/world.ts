@@ -13,6 +13,7 @@ import type { Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import type { Recorder, ToolCall, ToolOutcome, ToolSpec, World, WorldSession } from './ports.ts';
 import { settledWithin, type Stop } from './stop.ts';
+import { ToolLog } from './tools/toolLog.ts';
 import { roundMs, type Time } from './time.ts';
 
 /** A snapshot is kept after every so many calls that changed the world. */
@@ -97,7 +98,7 @@ export class WorldPlace {
   /** Opens the world as an outside effect, from its newest snapshot if there is one. Throws ClassedError. */
   static async open(act: Act, parts: WorldParts): Promise<WorldPlace> {
     const { world, task, history, stop, time } = parts;
-    const seed = task.world?.seed ?? seedOf(parts.batchSeed, task.id);
+    const seed = worldSeed(task, parts.batchSeed);
     const asked = { world: world.name, seed };
     const opened: { session?: WorldSession } = {};
     const done = await act.one<'world'>({
@@ -150,12 +151,14 @@ export class WorldPlace {
 
   /** Closes the session. Gives the end of its span. */
   async close(): Promise<EventData['world.close']> {
-    const { time } = this.#parts;
+    const { log, time } = this.#parts;
+    const prints = new ToolLog(log, undefined, this.#span);
     let failure: unknown;
-    const closing = this.session.close().catch((error: unknown) => {
+    const closing = this.session.close((stream, text) => prints.add(stream, text)).catch((error: unknown) => {
       failure = error;
     });
     const inTime = await settledWithin(closing, CLOSE_MS, time);
+    prints.end();
     const error = inTime ? failure : new Error(`it did not close within ${CLOSE_MS / 1000} s`);
     const ms = roundMs(time.monotonic() - this.#openedAt);
     return error === undefined ? { ms } : { ms, error: ClassedError.from(error, 'world_error').toTrace() };
@@ -220,6 +223,11 @@ export class WorldPlace {
       log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
     }
   }
+}
+
+/** The seed a task's world is opened with: the same for all attempts. */
+export function worldSeed(task: TaskRecord, batchSeed: number): number {
+  return task.world?.seed ?? seedOf(batchSeed, task.id);
 }
 
 async function openSession({ world, task, history, recorder, stop }: WorldParts, seed: number): Promise<WorldSession> {

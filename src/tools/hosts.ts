@@ -1,10 +1,11 @@
 import { StudioError } from '../common/errors.ts';
 import type { SubmittedTools } from '../config/submission.ts';
-import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
+import type { OnLog, ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { openBuiltin } from './builtins/open.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { openModule } from './modules/moduleHost.ts';
+import { RolloutProcesses } from './processes/processGroups.ts';
 
 /**
  * All tools of an agent for one rollout. Secrets are put into the entries before.
@@ -12,16 +13,18 @@ import { openModule } from './modules/moduleHost.ts';
  * does not come up); what was opened until then is closed again.
  */
 export async function openTools(entries: readonly SubmittedTools[], environment: ToolEnvironment): Promise<ToolHost> {
-  const opened = await Promise.allSettled(entries.map((entry) => open(entry, environment)));
+  const processes = new RolloutProcesses(environment.pools.processGroups);
+  const own = { ...environment, pools: { ...environment.pools, processGroups: processes } };
+  const opened = await Promise.allSettled(entries.map((entry) => open(entry, own)));
   const hosts = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   try {
     for (const result of opened) {
       if (result.status === 'rejected') throw result.reason;
     }
     refuseCollisions(hosts);
-    return new MergedHost(hosts);
+    return new MergedHost(hosts, processes);
   } catch (error) {
-    await closeAll(hosts);
+    await closeAll(hosts, processes);
     throw error;
   }
 }
@@ -67,20 +70,23 @@ function origin(spec: ToolSpec): string {
   }
 }
 
-/** Ends all of them, whatever one of them throws. */
-async function closeAll(hosts: readonly ToolHost[]): Promise<void> {
-  await Promise.allSettled(hosts.map((host) => host.close()));
+/** Ends all of them, whatever one of them throws, and what they left behind. */
+async function closeAll(hosts: readonly ToolHost[], processes: RolloutProcesses, onLog?: OnLog): Promise<void> {
+  await Promise.allSettled(hosts.map((host) => host.close(onLog)));
+  await processes.end();
 }
 
 /** Several hosts as one. A server may tell of new tools while it runs, so names are looked up anew when lists changed. */
 class MergedHost implements ToolHost {
   readonly #hosts: readonly ToolHost[];
+  readonly #processes: RolloutProcesses;
   #lists: readonly (readonly ToolSpec[])[] = [];
   #specs: readonly ToolSpec[] = [];
   #byName = new Map<string, ToolHost>();
 
-  constructor(hosts: readonly ToolHost[]) {
+  constructor(hosts: readonly ToolHost[], processes: RolloutProcesses) {
     this.#hosts = hosts;
+    this.#processes = processes;
   }
 
   get specs(): readonly ToolSpec[] {
@@ -95,8 +101,8 @@ class MergedHost implements ToolHost {
     return host.call(call, context);
   }
 
-  close(): Promise<void> {
-    return closeAll(this.#hosts);
+  close(onLog?: OnLog): Promise<void> {
+    return closeAll(this.#hosts, this.#processes, onLog);
   }
 
   #refresh(): void {

@@ -1,6 +1,6 @@
 import type { Json } from '../common/json.ts';
 import type { ToolOutcome } from '../rollout/ports.ts';
-import { RESULT_BYTES } from './modules/limits.ts';
+import { KEPT_BYTES, RESULT_BYTES } from './modules/limits.ts';
 
 /** A tool's output as text, of which perhaps not all was kept. */
 export interface OutputText {
@@ -29,7 +29,7 @@ function cutResponse(output: OutputText, size: number): Response {
   const full = Buffer.from(output.text);
   const head = new TextDecoder().decode(full.subarray(0, RESULT_BYTES)).replace(/\uFFFD+$/, '');
   const cut = size - RESULT_BYTES;
-  return { response: `${head}\n[${cut} more bytes were cut]`, cut, full };
+  return { response: `${head}\n[${cut} more bytes were cut]`, cut, full: full.length > KEPT_BYTES ? Buffer.from(full.subarray(0, KEPT_BYTES)) : full };
 }
 
 function sizeOf(output: OutputText): number {

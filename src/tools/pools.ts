@@ -2,6 +2,7 @@ import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
 import type { ToolPools } from './environment.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
+import { marked } from './processes/strays.ts';
 
 export interface ToolPoolsOptions {
   /** A folder of the worker's own, made when needed: for bundles, and where shared servers run. */
@@ -27,7 +28,7 @@ const MEMORY_MB = 512;
 export function createToolPools(options: ToolPoolsOptions): ToolPools {
   const modules = new ModulePools({
     directory: options.directory,
-    env: options.env,
+    env: marked(options.env, options.processGroups.owner),
     threads: options.threads ?? THREADS,
     memoryMb: options.memoryMb ?? MEMORY_MB,
     onStuck: (text) => { options.onStuck?.(text); },

@@ -1,13 +1,17 @@
 /**
  * Outlives the worker by a moment, however that dies: when the pipe from it ends, the process groups its tools left
- * are ended and its folders removed. Lines: `+<pid>`, `-<pid>`, `dir <path>`.
+ * are ended, with what left those, and its folders removed. Lines: `owner <mark>`, `+<pid>`, `-<pid>`, `dir <path>`.
  */
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { killTree } from '../tools/processes/processTree.ts';
+import { endStrays } from '../tools/processes/strays.ts';
 
 const groups = new Set<number>();
 const folders = new Set<string>();
+let owner: string | undefined;
+/** Many workers never start a process. */
+let used = false;
 
 // Whoever ends the worker's group by a signal means the worker.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -15,11 +19,17 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     if (line.startsWith('dir ')) folders.add(line.slice(4));
-    else if (line.startsWith('+')) groups.add(Number(line.slice(1)));
-    else if (line.startsWith('-')) groups.delete(Number(line.slice(1)));
+    else if (line.startsWith('owner ')) owner = line.slice(6);
+    else if (line.startsWith('+')) {
+      used = true;
+      groups.add(Number(line.slice(1)));
+    } else if (line.startsWith('-')) groups.delete(Number(line.slice(1)));
   })
-  .on('close', () => {
-    for (const pid of groups) killTree(pid);
-    // A process that is just ending may still hold a file.
-    void Promise.allSettled([...folders].map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })));
-  });
+  .on('close', () => { void end(); });
+
+async function end(): Promise<void> {
+  for (const pid of groups) killTree(pid);
+  if (used && owner !== undefined) await endStrays(owner);
+  // A process that is just ending may still hold a file.
+  await Promise.allSettled([...folders].map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })));
+}

@@ -2,7 +2,7 @@ import { abortable } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import type { SubmittedModule, SubmittedWorld } from '../config/submission.ts';
 import type { Json } from '../common/json.ts';
-import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, Verdict, World, WorldSession } from '../rollout/ports.ts';
+import type { OnLog, ToolCall, ToolCallContext, ToolOutcome, ToolSpec, Verdict, World, WorldSession } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
@@ -90,12 +90,12 @@ class ModuleSession implements WorldSession {
     const thread = await pool.take(false, signal).catch((error: unknown) => { throw error instanceof Aborted ? abortedError(signal) : error; });
     const children = new Children(environment.pools.processGroups);
     try {
-      const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, { ...late.quiet(signal), onChild: children.tell });
+      const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, { ...late.quiet(signal), children });
       const told = opened.parse(JSON.parse(answer.text));
       return new ModuleSession(pool, thread, late, children, environment.cwd, toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'), told);
     } catch (error) {
       await pool.give(thread, false);
-      children.close();
+      await children.close();
       throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
     }
   }
@@ -111,13 +111,14 @@ class ModuleSession implements WorldSession {
     }
   }
 
-  async close(): Promise<void> {
+  async close(onLog?: OnLog): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#late.ending(onLog);
     const clean = await this.#run({ kind: 'close' }, this.#late.quiet(AbortSignal.timeout(CLOSE_MS))).then(() => true, () => false);
     this.#late.close();
     await this.#pool.give(this.#thread, clean);
-    this.#children.close();
+    await this.#children.close();
   }
 
   async #verify(input: { readonly answer: Json; readonly expected: Json | undefined }, signal: AbortSignal): Promise<Verdict> {
@@ -143,7 +144,7 @@ class ModuleSession implements WorldSession {
   #run(op: Operation, sinks: Sinks): Promise<Answer> {
     const before = this.#last;
     const result = abortable(before, sinks.signal).then(
-      () => this.#thread.run(op, { ...sinks, onChild: this.#children.tell }),
+      () => this.#thread.run(op, { ...sinks, children: this.#children }),
       () => { throw new Aborted(); },
     );
     this.#last = Promise.allSettled([before, result]);

@@ -1,10 +1,14 @@
 // What tools may do wrong: each ends alone, with an error of a class that says why, and the next call works.
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { ToolHost } from '../../src/rollout/ports.ts';
+import type { ToolHost, ToolOutcome } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import type { JsonObject } from '../../src/common/json.ts';
+import { docxFile, workbookFile } from '../support/officeFiles.ts';
+import { isClass } from '../support/stand.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
 
@@ -108,6 +112,12 @@ describe('a tool that', () => {
     await works();
   });
 
+  it('exits the process after it has ended: told in the rollout\'s log', async () => {
+    assert.equal((await callTool(tools, 'exits_after')).response, 'ended');
+    while (!bench.late.some((text) => text.includes('after the call had ended its module called process.exit(4)'))) await new Promise((resolve) => setTimeout(resolve, 5));
+    await works();
+  });
+
   it('prints 10 MB: the first part is kept, the rest counted', async () => {
     const context = callContext();
     assert.equal((await callTool(tools, 'prints', { lines: 100_000 }, context)).response, 'printed');
@@ -160,5 +170,41 @@ describe('a tool that', () => {
     } finally {
       await one.close();
     }
+  });
+});
+
+describe('an office file that', { timeout: 180_000 }, () => {
+  /** A piece repeated to so many MB. */
+  const flood = (piece: string, mb: number): string => piece.repeat(Math.floor((mb * 1024 * 1024) / piece.length));
+  let office: ToolHost;
+  before(async () => {
+    office = await openTools([{ kind: 'builtin', name: 'spreadsheet' }, { kind: 'builtin', name: 'documents' }], bench.environment);
+  });
+  after(() => office.close());
+
+  const extract = (file: string): Promise<ToolOutcome> => (file.endsWith('.xlsx')
+    ? callTool(office, 'extract_excel_content', { file_path: file })
+    : callTool(office, 'extract_document_content', { file_path: file }));
+
+  // Their trees grow in ever larger steps, of which a thread's own limit would end the whole process.
+  const FLOODS: Readonly<Record<string, () => Uint8Array>> = {
+    'rows.xlsx': () => workbookFile({ 'xl/worksheets/sheet1.xml': `<worksheet><sheetData>${flood('<row/>', 38)}</sheetData></worksheet>` }),
+    'notes.docx': () => docxFile({ 'word/footnotes.xml': `<w:footnotes xmlns:w="w">${flood('<w:footnote/>', 70)}</w:footnotes>` }),
+  };
+  for (const [file, make] of Object.entries(FLOODS)) {
+    it(`fills the memory: ${file} is told of, and the next one is read`, async () => {
+      await writeFile(path.join(bench.cwd, file), make());
+      await assert.rejects(extract(file), isClass('tool_error', /^To go through this takes more than 1024 MB of memory\.$/));
+      await writeFile(path.join(bench.cwd, 'good.xlsx'), workbookFile());
+      assert.match(JSON.stringify((await extract('good.xlsx')).response), /tea & milk/);
+      await works();
+    });
+  }
+
+  it('has a text beyond all measure: cut, with the first 64 MiB beside it', async () => {
+    await writeFile(path.join(bench.cwd, 'long.docx'), docxFile({ 'word/document.xml': `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>${flood('words ', 70)}</w:t></w:r></w:p></w:body></w:document>` }));
+    const outcome = await extract('long.docx');
+    assert.equal(outcome.full?.length, 64 * 1024 * 1024);
+    assert.ok(outcome.cut !== undefined && outcome.cut > 68 * 1024 * 1024);
   });
 });

@@ -1,5 +1,6 @@
 // What a tool cannot reach on one machine, and what ends with its rollout: terminal, code, MCP servers and modules alike.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -12,8 +13,11 @@ import { openTools } from '../../src/tools/hosts.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { unkeptText } from '../../src/tools/processes/processLimits.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
-import { gone } from '../support/cli.ts';
+import { alive, gone } from '../support/cli.ts';
+import { submission, task } from '../support/directed.ts';
+import { TestStore } from '../support/rolloutServer.ts';
 import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
+import { TestWorker } from '../support/workerProcess.ts';
 
 const posix = process.platform === 'win32' ? 'needs process groups' : false;
 const linux = process.platform === 'linux' ? false : 'only Linux keeps it';
@@ -22,6 +26,9 @@ const linux = process.platform === 'linux' ? false : 'only Linux keeps it';
 const LEAVES = `const { spawn } = require('node:child_process');
 const child = spawn(process.execPath, ['-e', "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() => {}, 1e6)"], { stdio: 'ignore', cwd: process.env.AT ?? process.cwd() });
 child.unref();`;
+
+/** Leaves its group twice over, as daemons do, and writes its id. */
+const SETSID = (file: string): string => `setsid sh -c '(sh -c "echo \\$\\$ > ${file}.new; mv ${file}.new ${file}; exec sleep 1000000" &)' </dev/null >/dev/null 2>&1; while ! test -e ${file}; do sleep 0.01; done`;
 
 const MODULE = `import { tool } from 'rollout-studio';
 import { z } from 'zod';
@@ -32,18 +39,22 @@ export const module_leave = tool({ description: 'Leaves.', input: z.object({}), 
   child.unref();
   return child.pid;
 } });
+export const module_stray = tool({ description: 'Strays.', input: z.object({}), run: (_args, { cwd }) => new Promise((resolve) => {
+  spawn('sh', ['-c', ${JSON.stringify(SETSID('stray'))}], { stdio: 'ignore', cwd }).on('exit', resolve);
+}) });
 `;
 /** A server on stdio that answers the same two calls. */
 const SERVER = `import { createInterface } from 'node:readline';
-import { spawn } from 'node:child_process';
-const tools = ['mcp_look', 'mcp_leave'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+import { execFileSync, spawn } from 'node:child_process';
+const tools = ['mcp_look', 'mcp_leave', 'mcp_stray'].map((name) => ({ name, inputSchema: { type: 'object' } }));
 const look = () => ({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== undefined });
 const leave = () => { ${LEAVES.replace('const { spawn } = require(\'node:child_process\');\n', '').replaceAll('\n', ' ')} return { pid: child.pid }; };
+const stray = () => { execFileSync('sh', ['-c', ${JSON.stringify(SETSID('stray'))}]); return {}; };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) continue;
   const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
-    : method === 'tools/list' ? { tools } : method === 'tools/call' ? { content: [], structuredContent: params.name === 'mcp_look' ? look() : leave() } : undefined;
+    : method === 'tools/list' ? { tools } : method === 'tools/call' ? { content: [], structuredContent: { mcp_look: look, mcp_leave: leave, mcp_stray: stray }[params.name]() } : undefined;
   console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error: { code: -32601, message: 'no' } } : { result }) }));
 }
 `;
@@ -112,6 +123,72 @@ describe('a tool of a rollout', { skip: posix }, () => {
       if (name === 'module') assert.ok(groups.length > known.size, 'the module’s process was known');
     });
   }
+});
+
+const NODE_DAEMON = `const { spawn } = require('node:child_process');
+spawn(process.execPath, ['-e', ${JSON.stringify("const { spawn } = require('node:child_process'); const { pid } = spawn('sleep', ['1000000'], { detached: true, stdio: 'ignore' }); require('node:fs').writeFileSync('daemon.new', String(pid)); require('node:fs').renameSync('daemon.new', 'daemon'); process.exit()")}], { detached: true, stdio: 'ignore' });
+const wait = setInterval(() => { if (require('node:fs').existsSync('daemon')) { clearInterval(wait); process.exit(0); } }, 5);`;
+const PYTHON_DAEMON = `import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        with open('daemon.new', 'w') as file: file.write(str(os.getpid()))
+        os.rename('daemon.new', 'daemon')
+        for fd in range(3): os.close(fd)
+        time.sleep(1000000)
+    os._exit(0)
+while not os.path.exists('daemon'): time.sleep(0.01)
+`;
+
+describe('what leaves its process group', { skip: linux }, () => {
+  const python = spawnSync('python3', ['-V']).status === 0;
+  const ways: readonly { readonly name: string; readonly call: [string, Record<string, Json>]; readonly file: string }[] = [
+    { name: 'terminal', call: ['execute_command', { command: SETSID('setsid') }], file: 'setsid' },
+    { name: 'code, in JavaScript', call: ['run_code', { code: NODE_DAEMON }], file: 'daemon' },
+    ...(python ? [{ name: 'code, in Python', call: ['run_code', { code: PYTHON_DAEMON, language: 'python' }] as [string, Record<string, Json>], file: 'daemon' }] : []),
+    { name: 'module', call: ['module_stray', {}], file: 'stray' },
+    { name: 'mcp', call: ['mcp_stray', {}], file: 'stray' },
+  ];
+
+  /** Has each way leave one, and gives their ids. */
+  const leave = async (tools: ToolHost): Promise<{ name: string; pid: number }[]> => {
+    const left = [];
+    for (const { name, call, file } of ways) {
+      await callTool(tools, ...call);
+      const pid = Number(await readFile(path.join(bench.cwd, file), 'utf8'));
+      await rm(path.join(bench.cwd, file));
+      assert.ok(pid > 1 && alive(pid), name);
+      left.push({ name, pid });
+    }
+    return left;
+  };
+
+  it('ends with its rollout, and no other one\'s does', async () => {
+    const [one, other] = await Promise.all([open(), open()]);
+    const mine = await leave(one);
+    const theirs = await leave(other);
+    await one.close();
+    for (const { name, pid } of mine) assert.ok(await gone(pid, 30_000), name);
+    for (const { name, pid } of theirs) assert.ok(alive(pid), name);
+    await other.close();
+    for (const { name, pid } of theirs) assert.ok(await gone(pid, 30_000), name);
+  });
+
+  it('ends with its worker, when that is killed in mid-call', async () => {
+    await using store = new TestStore();
+    const server = await store.start();
+    const file = path.join(folder, 'orphan');
+    const batch = await server.submit(submission({ attempts: 1 }), [task('a', `call execute_command ${JSON.stringify({ command: `${SETSID(file)}; touch ${file}.there; sleep 1000000` })}`, 'x')]);
+    await using worker = await TestWorker.start(store, server, batch);
+    while (!existsSync(`${file}.there`)) {
+      assert.equal(worker.process.exitCode, null, worker.stderr);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const stray = Number(await readFile(file, 'utf8'));
+    assert.ok(alive(stray));
+    await worker.kill();
+    assert.ok(await gone(stray, 30_000));
+  });
 });
 
 describe('limits of an entry', { skip: posix }, () => {

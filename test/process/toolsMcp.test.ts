@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import type { McpEntry } from '../../src/tools/mcp/connection.ts';
+import { CHROMIUM_PATH, CHROMIUM_SANDBOX } from '../../src/config/tools/mcp/catalogue.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { alive, gone } from '../support/cli.ts';
 import { isClass } from '../support/stand.ts';
@@ -18,6 +19,16 @@ const server = (name: string): string => path.resolve(import.meta.dirname, `../.
 const stdio = (name: string, args: string[], more: Partial<McpEntry> = {}): McpEntry => ({
   kind: 'mcp', name, shared: false, server: { command: process.execPath, args: [server(name), ...args], env: {} }, ...more,
 });
+/** With variables of this process set, or taken away, while `what` runs. */
+async function withVariables(variables: Readonly<Record<string, string | undefined>>, what: () => Promise<unknown>): Promise<void> {
+  const before = process.env;
+  process.env = { ...before, ...variables };
+  try {
+    await what();
+  } finally {
+    process.env = before;
+  }
+}
 const LONG = 'trigger-long-running-operation';
 
 let bench: ToolBench;
@@ -83,6 +94,17 @@ describe('a server on stdio', () => {
     assert.equal(seen['TOKEN'], 'given');
     assert.equal(seen['NOT_FOR_TOOLS'], undefined);
     await tools.close();
+  });
+
+  it('is told where the browser of the machine is, in one argument whatever its path', async () => {
+    const browser = path.join(bench.cwd, 'my browsers (new)', 'chrome & co');
+    await mkdir(path.dirname(browser));
+    await writeFile(browser, '');
+    const script = `process.stderr.write(JSON.stringify(process.argv.slice(2)) + '\\n'); process.argv[2] = 'stdio'; import(${JSON.stringify(`file://${server('everything')}`)});`;
+    const entry = stdio('everything', [], { server: { command: process.execPath, args: ['-e', script, 'x', '--at', CHROMIUM_PATH, CHROMIUM_SANDBOX], env: {} } });
+    await withVariables({ CHROME_PATH: browser }, async () => (await openTools([entry], bench.environment)).close());
+    const told = JSON.stringify(['--at', browser, process.getuid?.() === 0 ? '--no-sandbox' : '--sandbox']);
+    assert.ok(bench.late.join('').includes(`${told}\n`), bench.late.join(''));
   });
 
   it('works as server-filesystem and server-memory do', async () => {
@@ -158,7 +180,21 @@ describe('a server that cannot be had is told at open', () => {
     await (await bench.environment.pools.connections()).close();
     assert.equal(bench.groups.size, 0);
   });
+  it('no browser, where it wants that of the machine', { skip: process.platform === 'linux' ? false : 'browsers are also looked for where installers put them' }, () =>
+    withVariables({ CHROME_PATH: undefined, PATH: '/nowhere', PLAYWRIGHT_BROWSERS_PATH: '/nowhere' }, () =>
+      refused(command(process.execPath, [CHROMIUM_PATH]), 'config', /^a\.agent\.yaml:7:5: the MCP server "it" needs chromium, and the machine of this rollout has none\.$/)));
   it('it exits at once', () => refused(command(process.execPath, ['-e', 'console.error("no key"); process.exit(4)']), 'unavailable', /exited with code 4; its last lines were:\nno key$/));
+  it('it says nothing', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] });
+    const waiting = refused(command(process.execPath, ['-e', 'setInterval(() => {}, 1000)']), 'unavailable', /^a\.agent\.yaml:7:5: the MCP server "it" said nothing for 60 s\.$/);
+    const over = new AbortController();
+    void waiting.finally(() => over.abort()).catch(() => undefined);
+    while (!over.signal.aborted) {
+      await new Promise((resolve) => setImmediate(resolve));
+      context.mock.timers.tick(1000);
+    }
+    await waiting;
+  });
   it('nobody listens', () => refused({ kind: 'mcp', name: 'it', shared: false, server: { url: 'http://127.0.0.1:1/mcp', headers: {} } }, 'unavailable', /did not come up/));
   it('a tool that it does not have', () => refused(stdio('everything', ['stdio'], { tools: ['echo', 'fly'] }), 'config', /has no tool "fly"/));
   it('two servers with a tool of one name', async () => {

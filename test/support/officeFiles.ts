@@ -14,9 +14,9 @@ function rels(...targets: readonly (readonly [id: string, type: string, target: 
 
 /**
  * A workbook whose formulas nobody has computed yet, as libraries write them: shared strings with rich text, a date, a
- * shared formula, a sheet named with a blank, and a part that we know nothing of.
+ * shared formula, a sheet named with a blank, and a part that we know nothing of. `others`: parts in place of these.
  */
-export function workbookFile(): Uint8Array {
+export function workbookFile(others: Readonly<Record<string, string>> = {}): Uint8Array {
   const main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
   return zipOf({
     '[Content_Types].xml': '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/calcChain.xml" ContentType="x"/></Types>',
@@ -33,10 +33,12 @@ export function workbookFile(): Uint8Array {
       <row r="4"><c r="B4"><f>SUM(B2:B3)</f></c><c r="C4"><f t="shared" si="0"/><v>13</v></c><c r="D4" t="e"><v>#N/A</v></c></row></sheetData><extra keep="yes"/></worksheet>`,
     'xl/worksheets/sheet2.xml': `<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1"><x:f>Sales!B4*(1+Tax)</x:f></x:c><x:c r="B1"><x:v>0.2</x:v></x:c></x:row></x:sheetData></x:worksheet>`,
     'xl/charts/chart1.xml': '<chart/>',
+    ...others,
   });
 }
 
-export function docxFile(): Uint8Array {
+/** `others`: parts in place of its own. */
+export function docxFile(others: Readonly<Record<string, string>> = {}): Uint8Array {
   const body = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Report</w:t></w:r></w:p>'
     + '<w:p><w:r><w:t xml:space="preserve">The answer is </w:t></w:r><w:del><w:r><w:delText>41</w:delText></w:r></w:del><w:ins><w:r><w:t>42</w:t></w:r></w:ins><w:r><w:footnoteReference w:id="2"/></w:r></w:p>'
     + '<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>first</w:t></w:r></w:p>'
@@ -46,6 +48,7 @@ export function docxFile(): Uint8Array {
     '_rels/.rels': rels(['rId1', 'officeDocument', 'word/document.xml']),
     'word/document.xml': `<w:document ${w}><w:body>${body}</w:body></w:document>`,
     'word/footnotes.xml': `<w:footnotes ${w}><w:footnote w:type="separator" w:id="0"><w:p><w:r><w:t>-</w:t></w:r></w:p></w:footnote><w:footnote w:id="2"><w:p><w:r><w:t>See below.</w:t></w:r></w:p></w:footnote></w:footnotes>`,
+    ...others,
   });
 }
 

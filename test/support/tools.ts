@@ -9,6 +9,7 @@ import type { ToolEnvironment } from '../../src/tools/environment.ts';
 import { allowedEnvironment } from '../../src/tools/environment.ts';
 import { createToolPools } from '../../src/tools/pools.ts';
 import type { ToolPoolsOptions } from '../../src/tools/pools.ts';
+import { newOwner } from '../../src/tools/processes/strays.ts';
 import type { JsonObject } from '../../src/common/json.ts';
 
 export const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/tools');
@@ -34,7 +35,7 @@ export async function toolBench(options: Partial<ToolPoolsOptions> = {}): Promis
   const pools = createToolPools({
     directory: path.join(folder, 'bundles'),
     env: allowedEnvironment(process.env),
-    processGroups: { add: (pid) => groups.add(pid), remove: (pid) => groups.delete(pid) },
+    processGroups: { owner: newOwner(), add: (pid) => groups.add(pid), remove: (pid) => groups.delete(pid) },
     ...options,
   });
   const keep = (bundle: Bundle): SubmittedModule => {

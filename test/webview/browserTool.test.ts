@@ -1,6 +1,6 @@
 // The built-in browser in a real Chromium, on pages served on loopback.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,6 +37,7 @@ before(async () => {
     response.setHeader('content-type', 'text/html; charset=utf-8');
     if (url === '/away') response.writeHead(302, { location: `http://localhost:${new URL(site.url).port}/next` }).end();
     else if (url === '/file') response.setHeader('content-disposition', 'attachment; filename="data.csv"').setHeader('content-type', 'text/csv').end('a,b\n');
+    else if (url === '/slow') response.end('<title>Slow</title><h1>Nearly</h1><img src="/hang">');
     else if (url !== '/hang') response.end(url === '/' ? FORM : `<title>${url.slice(1)}</title><h1>This is ${url.slice(1)}</h1>`);
   });
 });
@@ -47,7 +48,9 @@ after(async () => {
   await bench.close();
 });
 
-async function inBrowser(act: (call: (name: string, args?: object, signal?: AbortSignal) => Promise<string>, tools: ToolHost) => Promise<void>, settings: BrowserSettings = { private_addresses: true }): Promise<void> {
+type Call = (name: string, args?: object, signal?: AbortSignal) => Promise<string>;
+
+async function inBrowser(act: (call: Call, tools: ToolHost) => Promise<void>, settings: BrowserSettings = { private_addresses: true }): Promise<void> {
   const tools = await openTools([{ kind: 'builtin', name: 'browser', settings: { browser: settings } }], bench.environment);
   try {
     await act(async (name, args = {}, signal) => {
@@ -68,6 +71,26 @@ function ref(snapshot: string, text: string): string {
   const found = /\[ref=(e\d+)\]/.exec(line)?.[1];
   assert.ok(found !== undefined, `${text} in\n${snapshot}`);
   return found;
+}
+
+/** Ids of the processes in whose command line a text is; where there is no /proc, none. */
+function processesWith(text: string): number[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
+    } catch {
+      return false; // it has ended meanwhile
+    }
+  });
+}
+
+/** Ends the processes of pages: the browser's own main process tells them which profile is theirs. */
+function killRenderers(): void {
+  const all = new Set(processesWith(`${bench.cwd}.browser`));
+  const renderers = processesWith('--type=renderer').filter((pid) => all.has(pid));
+  assert.ok(renderers.length > 0, 'no process of a page was found');
+  for (const pid of renderers) process.kill(pid, 'SIGKILL');
 }
 
 describe('the built-in browser', { timeout: 180_000 }, () => {
@@ -184,17 +207,48 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
   });
 
-  it('starts anew when its browser dies, and leaves nothing behind', async () => {
-    await inBrowser(async (call) => {
-      await call('navigate', { url: site.url });
-      const [pid] = bench.groups;
-      assert.ok(pid !== undefined);
-      process.kill(-pid, 'SIGKILL');
-      // Whether the call that meets the death is told of it, or comes after it, is a matter of time.
-      assert.match(await call('snapshot').catch(String), /The browser has ended\. The next call starts another one\.|about:blank/);
-      assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
+  /** What is asked of the site by a call, so that it is known to be under way. */
+  const reached = async (url: string): Promise<void> => {
+    while (!asked.includes(url)) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  /** Calls in whose middle a browser may die; each tells when it is there. */
+  const MIDDLES: readonly { readonly name: string; readonly begin: (call: Call, signal: AbortSignal) => { readonly call: Promise<string>; readonly there: Promise<unknown> } }[] = [
+    { name: 'a function of the page', begin: (call, signal) => ({ call: call('evaluate', { function: "() => fetch('/reached').then(() => new Promise(() => {}))" }, signal), there: reached('/reached') }) },
+    { name: 'a page that loads', begin: (call, signal) => ({ call: call('navigate', { url: `${site.url}/slow` }, signal), there: reached('/hang') }) },
+    // Its turn has come when the one before it has ended.
+    { name: 'a wait', begin: (call, signal) => {
+      const before = call('snapshot');
+      return { call: call('wait_for', { time: 300 }, signal), there: before.then(() => new Promise(setImmediate)) };
+    } },
+  ];
+  const VICTIMS: readonly { readonly name: string; readonly kill: (group: number) => void; readonly error: RegExp; readonly skip?: string | false }[] = [
+    { name: 'its main process', kill: (group) => process.kill(group, 'SIGKILL'), error: /^The browser has ended\. The next call starts another one\.$/ },
+    { name: 'all its processes', kill: (group) => process.kill(-group, 'SIGKILL'), error: /^The browser has ended\. The next call starts another one\.$/ },
+    { name: 'the process of its page', kill: killRenderers, error: /^The page has crashed\. browser_navigate shows it, or another one, anew\.$/, skip: process.platform === 'linux' ? false : 'processes are found in /proc' },
+  ];
+  for (const { name, kill, error, skip } of VICTIMS) {
+    it(`${name} killed in mid-call: the call is told at once, and it can be gone on`, { skip: (process.platform === 'win32' ? 'needs process groups' : skip) ?? false }, async () => {
+      await inBrowser(async (call) => {
+        for (const middle of MIDDLES) {
+          asked = [];
+          assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
+          const [group] = bench.groups;
+          assert.ok(group !== undefined);
+          const begun = middle.begin(call, AbortSignal.timeout(25_000));
+          const told = assert.rejects(begun.call, isClass('tool_error', error), middle.name);
+          await begun.there;
+          kill(group);
+          await told;
+        }
+        assert.match(await call('tabs', { action: 'list' }), /^0: \(in front\) /);
+        assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
+      });
+      assert.equal(bench.groups.size, 0);
+      // Those that lead no group are ended without being waited for.
+      while (processesWith(`${bench.cwd}.browser`).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(existsSync(`${bench.cwd}.browser`), false);
     });
-  });
+  }
 
   it('goes neither to this machine nor to its network, unless it is allowed', async () => {
     asked = [];

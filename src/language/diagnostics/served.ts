@@ -17,7 +17,12 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
   const kind = fileKind(path);
   if (parsed === undefined || kind === undefined) return [];
   const tools = kind === 'agent' && isJsonObject(parsed.value) && Array.isArray(parsed.value['tools']) ? parsed.value['tools'] : [];
-  const places: Path[] = [[...MODELS[kind], 'name'], ...tools.flatMap((_, index) => SETS_WITH_MODEL.map((set) => ['tools', index, set, 'model']))];
+  const sets = tools.flatMap((entry: unknown, index) => {
+    const chosen = isJsonObject(entry) && Array.isArray(entry['builtin']) ? entry['builtin'] : [];
+    // Beside anything else the key is a mistake of its own, and its endpoint nobody to ask.
+    return SETS_WITH_MODEL.filter((set) => chosen.includes(set)).map((set) => ['tools', index, set, 'model']);
+  });
+  const places: Path[] = [[...MODELS[kind], 'name'], ...sets];
   return places.flatMap((at) => {
     const model = valueAt(parsed.value, at.slice(0, -1));
     const name = valueAt(parsed.value, at);

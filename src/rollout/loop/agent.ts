@@ -12,6 +12,11 @@ import type { ToolCaller, ToolCallPart } from '../tools/toolCalls.ts';
 import type { ToldTools } from '../tools/toolSet.ts';
 import type { SimulatedUser } from './user.ts';
 
+/** What to do where the prompt, the tools, the question and the newest turn alone are too long. */
+const NOTHING_TO_LEAVE_OUT = 'There is no older step to leave out: shorten the prompt or the question, offer fewer tools, lower context.tool_result_tokens, or let the model have a longer context (vLLM: --max-model-len).';
+/** What to do where the agent's file wants that its context is left as it is. */
+const LEAVE_OUT = 'Leave out the oldest steps (context.overflow: drop_oldest or summarize), lower context.tool_result_tokens, or let the model have a longer context (vLLM: --max-model-len).';
+
 export interface AgentParts {
   readonly agent: SubmittedAgent;
   readonly log: Log;
@@ -112,8 +117,9 @@ export class Agent {
 
   async #makeRoom(message: string): Promise<void> {
     const { agent, path, log, context } = this.#parts;
-    const division = agent.context.overflow === 'fail' ? undefined : divide(context.items, this.#fixed);
-    if (division === undefined) throw new ClassedError('context_overflow', message);
+    const division = divide(context.items, this.#fixed);
+    if (division === undefined) throw new ClassedError('context_overflow', `${message} ${NOTHING_TO_LEAVE_OUT}`);
+    if (agent.context.overflow === 'fail') throw new ClassedError('context_overflow', `${message} ${LEAVE_OUT}`);
     const { fixed, old, recent } = division;
     const summary = agent.context.overflow === 'summarize' ? await this.#sumUp([...fixed, ...old]) : undefined;
     const standIn = summary === undefined ? dropNotice(old, log, path) : summaryOf(summary, log, path);

@@ -1,6 +1,6 @@
 import type { Log } from '../log/log.ts';
 
-/** Characters a single call may print into the log. */
+/** Characters a single call, or whatever else prints, may print into the log. */
 const MOST = 256 * 1024;
 
 type Stream = 'out' | 'err';
@@ -8,14 +8,15 @@ type Stream = 'out' | 'err';
 /** What a tool prints, as `log` events: what it prints in one go is one event. */
 export class ToolLog {
   readonly #log: Log;
-  readonly #agent: string;
-  readonly #span: number;
+  readonly #agent: string | undefined;
+  readonly #span: number | undefined;
   #stream: Stream = 'out';
   #text = '';
   #written = 0;
   #ended = false;
 
-  constructor(log: Log, agent: string, span: number) {
+  /** Without a span what is printed belongs to no call. */
+  constructor(log: Log, agent?: string, span?: number) {
     this.#log = log;
     this.#agent = agent;
     this.#span = span;

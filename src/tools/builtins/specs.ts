@@ -14,7 +14,7 @@ const SETTINGS = {
 /** The tools of a set. Nothing is started for it. */
 export async function builtinSpecs(name: BuiltinName): Promise<readonly ToolSpec[]> {
   const directory = os.tmpdir();
-  const pools = createToolPools({ directory, env: {}, processGroups: { add: () => undefined, remove: () => undefined } });
+  const pools = createToolPools({ directory, env: {}, processGroups: { owner: '', add: () => undefined, remove: () => undefined } });
   const host = openBuiltin(name, { cwd: directory, pools, readBlob: () => Promise.reject(new Error('there are no blobs here')) }, SETTINGS);
   try {
     return host.specs;

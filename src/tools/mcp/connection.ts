@@ -3,12 +3,16 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
 import type { JsonObject } from '../../common/json.ts';
+import type { OnLog } from '../../rollout/ports.ts';
+import { findChromium, mayHaveSandbox } from '../chromium.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { unkeptText } from '../processes/processLimits.ts';
 import { answerElicitation } from './elicitation.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
+import { machineArgs } from './machineArgs.ts';
 import { StdioTransport } from './stdio.ts';
 
 export type McpEntry = Extract<SubmittedTools, { kind: 'mcp' }>;
@@ -20,8 +24,8 @@ export interface ConnectionOptions {
   /** What its process sees beside the environment of its entry. */
   readonly env: Readonly<Record<string, string>>;
   readonly processGroups: ProcessGroups;
-  /** What the server writes to stderr, and the log messages it sends. */
-  onLog(text: string): void;
+  /** What the server prints, and the log messages it sends. */
+  readonly onLog: OnLog;
 }
 
 export interface CallOptions {
@@ -110,12 +114,12 @@ export class McpConnection {
     const connection = new McpConnection(options, client, transport);
     client.setRequestHandler('elicitation/create', (request) => {
       const answer = answerElicitation(request);
-      options.onLog(`${entry.name} asks: ${request.params.message}\nAnswered: ${JSON.stringify(answer)}\n`);
+      options.onLog('err', `${entry.name} asks: ${request.params.message}\nAnswered: ${JSON.stringify(answer)}\n`);
       return answer;
     });
     client.setNotificationHandler('notifications/message', (notification) => {
       const { level, data } = notification.params;
-      options.onLog(`[${level}] ${typeof data === 'string' ? data : JSON.stringify(data)}\n`);
+      options.onLog('err', `[${level}] ${typeof data === 'string' ? data : JSON.stringify(data)}\n`);
     });
     client.onclose = () => {
       connection.#lost ??= transport instanceof StdioTransport ? transport.ending ?? 'it ended' : 'the connection was closed';
@@ -156,16 +160,23 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
   const { server, limits } = options.entry;
   if ('url' in server) return new HttpTransport(new URL(server.url), server.headers);
   const unkept = unkeptText(limits);
-  if (unkept !== undefined) options.onLog(unkept);
+  if (unkept !== undefined) options.onLog('err', unkept);
+  const chromium = (): string => {
+    const file = findChromium();
+    if (file === undefined) throw new StudioError('config', `${placedName(options.entry)} needs ${CHROMIUM}, and the machine of this rollout has none.`, { mend: `${installHint(CHROMIUM)}.` });
+    return file;
+  };
   return new StdioTransport(
-    { command: server.command, args: server.args, env: { ...options.env, ...server.env }, cwd: path.resolve(options.cwd, server.cwd ?? '.'), limits },
-    options.processGroups, (text) => { options.onLog(text); },
+    { command: server.command, args: machineArgs(server.args, { chromium, mayHaveSandbox }), env: { ...options.env, ...server.env }, cwd: path.resolve(options.cwd, server.cwd ?? '.'), limits },
+    options.processGroups, options.onLog,
   );
 }
 
 function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport, error: unknown): StudioError {
-  const at = entry.position === undefined ? '' : `${entry.position.file}:${entry.position.line}:${entry.position.column}: `;
-  const what = `${at}the MCP server "${entry.name}"`;
+  const what = placedName(entry);
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+    return new StudioError('unavailable', `${what} said nothing for ${CONNECT_MS / 1000} s.`, { cause: error, mend: 'If it is installed at its start, as by `npx` or `uvx`, run its command by hand once: it is there then.' });
+  }
   if (transport instanceof StdioTransport) {
     const { ending } = transport;
     if (!transport.started) {
@@ -181,6 +192,11 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
   return new StudioError('unavailable', `${what} did not come up: ${text}.`, {
     cause: error, ...('url' in entry.server ? { mend: `Is it running, and is ${entry.server.url} its address as seen from the worker?` } : {}),
   });
+}
+
+/** What it is called in an error, with its place. */
+function placedName({ name, position }: McpEntry): string {
+  return `${position === undefined ? '' : `${position.file}:${position.line}:${position.column}: `}the MCP server "${name}"`;
 }
 
 /** By the protocol 404 says that the server knows the session no more, so it has not run the call. Some say it by 400. */

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { hashOf } from '../../common/hash.ts';
+import type { OnLog } from '../../rollout/ports.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { ConnectionLost, McpConnection } from './connection.ts';
 import type { McpEntry } from './connection.ts';
@@ -99,8 +100,8 @@ export class McpConnections {
   }
 
   /** A connection of one rollout alone, closed with the worker at the latest. */
-  async open(entry: McpEntry, cwd: string, onLog: (text: string) => void): Promise<McpConnection> {
-    const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups: this.#options.processGroups, onLog });
+  async open(entry: McpEntry, cwd: string, processGroups: ProcessGroups, onLog: OnLog): Promise<McpConnection> {
+    const connection = await McpConnection.open({ entry, cwd, env: this.#options.env, processGroups, onLog });
     this.#own.add(connection);
     return connection;
   }

@@ -1,15 +1,16 @@
-import type { Tool } from '@modelcontextprotocol/client';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
-import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
+import type { OnLog, ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ErrorClass } from '../../trace/schema.ts';
 import { abortedError } from '../aborted.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { LateLog } from '../modules/lateLog.ts';
 import { ConnectionLost } from './connection.ts';
-import type { McpConnection, McpEntry } from './connection.ts';
+import type { CallOptions, McpConnection, McpEntry } from './connection.ts';
 import { outcomeOf, textOf } from './convert.ts';
 
 /**
@@ -44,7 +45,7 @@ interface Link {
 async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<Link> {
   const connections = await environment.pools.connections();
   const log = new LateLog(environment.onLog?.bind(environment));
-  const connection = await connections.open(entry, environment.cwd, (text) => { log.tell('err', text); });
+  const connection = await connections.open(entry, environment.cwd, environment.pools.processGroups, log.tell);
   return {
     tools: () => connection.tools,
     connection: () => Promise.resolve(connection),
@@ -113,11 +114,12 @@ class McpHost implements ToolHost {
     }
   }
 
-  async close(): Promise<void> {
+  async close(onLog?: OnLog): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#link.log.close();
+    this.#link.log.ending(onLog);
     await this.#link.close();
+    this.#link.log.close();
   }
 
   async #call(call: ToolCall, context: ToolCallContext, pure: boolean): Promise<ToolOutcome> {
@@ -129,18 +131,25 @@ class McpHost implements ToolHost {
         if (text !== undefined) sinks.onLog('out', `${text}\n`);
       },
     };
-    const connection = await abortable(this.#link.connection(), context.signal);
-    let result;
+    const over = this.#link.log.during((stream, text) => { sinks.onLog(stream, text); });
+    const result = await this.#answer(call, options, pure).finally(async () => {
+      await turn(); // what it printed before it answered is read in the same turn as the answer
+      over();
+    });
+    if (result.isError === true) throw new ClassedError('tool_error', textOf(result));
+    return outcomeOf(result);
+  }
+
+  async #answer(call: ToolCall, options: CallOptions, pure: boolean): Promise<CallToolResult> {
+    const connection = await abortable(this.#link.connection(), options.signal);
     try {
-      result = await connection.call(call.name, call.arguments, options);
+      return await connection.call(call.name, call.arguments, options);
     } catch (error) {
       // Made again only where it cannot do anything twice.
       if (!(error instanceof ConnectionLost) || !this.#link.again || !(pure || error.unsent)) throw error;
-      const again = await abortable(this.#link.connection(), context.signal);
-      result = await again.call(call.name, call.arguments, options);
+      const again = await abortable(this.#link.connection(), options.signal);
+      return again.call(call.name, call.arguments, options);
     }
-    if (result.isError === true) throw new ClassedError('tool_error', textOf(result));
-    return outcomeOf(result);
   }
 
   #specOf(tool: Tool): ToolSpec {

@@ -3,12 +3,14 @@ import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/client';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
+import type { OnLog } from '../../rollout/ports.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
 import { LastLines } from '../processes/output.ts';
 import { killTree } from '../processes/processTree.ts';
 import { spawnGroup } from '../processes/spawnGroup.ts';
+import { Lines } from './lines.ts';
 
 export interface StdioServer {
   readonly command: string;
@@ -41,16 +43,18 @@ export class StdioTransport implements Transport {
   ending: string | undefined;
   readonly #server: StdioServer;
   readonly #groups: ProcessGroups;
-  readonly #onStderr: (text: string) => void;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: LARGEST_MESSAGE });
+  readonly #onLog: OnLog;
+  readonly #messages = new Lines(LARGEST_MESSAGE);
   readonly #lines = new LastLines();
   #child: ChildProcess | undefined;
   #exited: Promise<void> | undefined;
+  #closing = false;
 
-  constructor(server: StdioServer, groups: ProcessGroups, onStderr: (text: string) => void) {
+  /** `onLog`: takes what it prints, and that it ended by itself. */
+  constructor(server: StdioServer, groups: ProcessGroups, onLog: OnLog) {
     this.#server = server;
     this.#groups = groups;
-    this.#onStderr = onStderr;
+    this.#onLog = onLog;
     this.stderr.resume();
   }
 
@@ -75,7 +79,7 @@ export class StdioTransport implements Transport {
     child.stderr.on('data', (chunk: Buffer) => {
       const text = decoder.write(chunk);
       this.#lines.push(text);
-      this.#onStderr(text);
+      this.#onLog('err', text);
     });
     child.stdout.on('data', (chunk: Buffer) => { this.#read(chunk); });
     // A pipe to a dead server: its exit says the same.
@@ -121,6 +125,7 @@ export class StdioTransport implements Transport {
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined || this.#exited === undefined) return;
+    this.#closing = true;
     child.stdin?.end();
     const timer = setTimeout(() => { this.#kill(); }, CLOSE_MS);
     await this.#exited;
@@ -129,22 +134,21 @@ export class StdioTransport implements Transport {
 
   #read(chunk: Buffer): void {
     try {
-      this.#buffer.append(chunk);
+      for (const line of this.#messages.push(chunk)) this.#take(line);
     } catch (error) {
       // Beyond the size of any message: there is no way back into step with it.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       this.#kill();
-      return;
     }
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        // A line that is no message: some servers print there. The next line may be one.
-        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
-      }
+  }
+
+  #take(line: string): void {
+    try {
+      this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      // No JSON at all: some servers print there. The next line may be a message.
+      if (error instanceof SyntaxError) this.#onLog('out', `${line}\n`);
+      else this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
@@ -155,13 +159,15 @@ export class StdioTransport implements Transport {
 
   #ended(how: string): void {
     if (this.ending !== undefined) return;
+    const rest = this.#messages.rest();
+    if (rest !== '') this.#take(rest);
+    if (!this.#closing) this.#onLog('err', `[the server ${how}]\n`);
     const lines = this.#lines.last(STDERR_LINES);
     this.ending = lines === '' ? how : `${how}; its last lines were:\n${lines}`;
     const pid = this.#child?.pid;
     if (pid !== undefined) this.#groups.remove(pid);
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
-    this.#buffer.clear();
     this.onclose?.();
   }
 }

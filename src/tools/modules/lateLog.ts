@@ -1,30 +1,39 @@
-import type { CallInspection } from '../../rollout/ports.ts';
+import type { CallInspection, OnLog } from '../../rollout/ports.ts';
 import type { Sinks } from './workerThread.ts';
 
-type Stream = 'out' | 'err';
 /** Characters kept of what nobody could be told yet. */
 const KEPT = 64 * 1024;
 
-/** What a rollout's modules print outside of any call: told at once where somebody listens, else at the next call. */
+/** What a rollout's modules and servers print outside of any call: told at once where somebody listens, else at the next call or the end. */
 export class LateLog {
-  readonly #listener: ((stream: Stream, text: string) => void) | undefined;
-  #waiting: [Stream, string][] = [];
+  #listener: OnLog | undefined;
+  /** Of the calls under way that what nobody can place is taken for: the oldest one's. */
+  readonly #calls: OnLog[] = [];
+  #waiting: Parameters<OnLog>[] = [];
   #chars = 0;
   #closed = false;
 
-  constructor(listener: ((stream: Stream, text: string) => void) | undefined) {
+  constructor(listener: OnLog | undefined) {
     this.#listener = listener;
   }
 
-  readonly tell = (stream: Stream, text: string): void => {
+  readonly tell: OnLog = (stream, text) => {
     if (this.#closed) return;
-    if (this.#listener !== undefined) {
-      this.#listener(stream, text);
+    const listener = this.#listener ?? this.#calls[0];
+    if (listener !== undefined) {
+      listener(stream, text);
       return;
     }
     this.#chars += text.length;
     if (this.#chars <= KEPT) this.#waiting.push([stream, text]);
   };
+
+  /** The rollout ends: who listens then gets what waits, and the last words of what ends with it. */
+  ending(onLog: OnLog | undefined): void {
+    if (this.#listener !== undefined || onLog === undefined) return;
+    this.#listener = onLog;
+    for (const [stream, text] of this.#waiting.splice(0)) onLog(stream, text);
+  }
 
   /** The rollout is over: what is still printed is nobody's. */
   close(): void {
@@ -33,7 +42,7 @@ export class LateLog {
   }
 
   /** Where a call's output goes; what waited goes first. */
-  sinks(context: { readonly signal: AbortSignal; onLog(stream: Stream, text: string): void; onProgress(): void; readonly inspect?: CallInspection }): Sinks {
+  sinks(context: { readonly signal: AbortSignal; onLog: OnLog; onProgress(): void; readonly inspect?: CallInspection }): Sinks {
     if (this.#waiting.length > 0) {
       for (const [stream, text] of this.#waiting) context.onLog(stream, text);
       this.#waiting = [];
@@ -46,6 +55,12 @@ export class LateLog {
       onLate: this.tell,
       inspect: context.inspect,
     };
+  }
+
+  /** A call is under way, of something that does not say which call it prints for; gives what ends that. */
+  during(onLog: OnLog): () => void {
+    this.#calls.push(onLog);
+    return () => { this.#calls.splice(this.#calls.indexOf(onLog), 1); };
   }
 
   /** For operations that are no tool calls. */

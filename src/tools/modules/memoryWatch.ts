@@ -1,3 +1,5 @@
+/** V8's own limit for a thread, as a multiple of ours. */
+export const HARD_LIMIT = 4;
 const TICK_MS = 100;
 /** Share of time a thread must have been at work since the last tick to be looked at: one that waits allocates nothing. */
 const AT_WORK = 0.2;

@@ -1,6 +1,6 @@
 import { StudioError } from '../../common/errors.ts';
 import type { SubmittedModule } from '../../config/submission.ts';
-import type { ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
+import type { OnLog, ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Part } from '../../trace/schema.ts';
 import type { ToolEnvironment } from '../environment.ts';
@@ -55,7 +55,7 @@ class ModuleHost implements ToolHost {
     if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
     if (this.#closing.signal.aborted) throw new ClassedError('cancelled', 'The rollout has ended.');
     const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd, secrets: this.#secrets };
-    const sinks: Sinks = { ...this.#late.sinks(context), onChild: this.#children.tell };
+    const sinks: Sinks = { ...this.#late.sinks(context), children: this.#children };
     try {
       return outcomeOf(await this.#run(op, sinks, spec.effect === 'pure'));
     } catch (error) {
@@ -63,12 +63,13 @@ class ModuleHost implements ToolHost {
     }
   }
 
-  async close(): Promise<void> {
+  async close(onLog?: OnLog): Promise<void> {
     this.#closing.abort();
-    this.#late.close();
+    this.#late.ending(onLog);
     const thread = await this.#thread?.catch(() => undefined);
     if (thread !== undefined) await this.#pool.give(thread, false);
-    this.#children.close();
+    this.#late.close();
+    await this.#children.close();
   }
 
   async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {

@@ -27,8 +27,8 @@ export type Operation =
   | { readonly kind: 'export'; readonly name: string; readonly args: readonly unknown[] };
 
 export type ToThread =
-  /** `inspect`: a tool's call, under a JavaScript debugger. */
-  | { readonly type: 'run'; readonly id: number; readonly op: Operation; readonly inspect?: boolean }
+  /** `inspect`: a tool's call, under a JavaScript debugger. `mark`: the variable that processes it starts are known by. */
+  | { readonly type: 'run'; readonly id: number; readonly op: Operation; readonly inspect?: boolean; readonly mark?: string }
   | { readonly type: 'abort'; readonly id: number };
 
 const id = z.number().int().min(0);

@@ -9,6 +9,7 @@ import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sd
 import type { FromThread, Operation, Thrown, ThreadStart, ToThread } from './protocol.ts';
 import { guard, watchChildren } from './thread/guards.ts';
 import { inspected } from './thread/inspect.ts';
+import { NO_STATE } from './thread/noState.ts';
 import { CallOutput } from './thread/output.ts';
 import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
 import { ArgumentsError, checkArguments, checkResult, readTools, sessionProblem } from './thread/definitions.ts';
@@ -20,7 +21,10 @@ interface Running {
   readonly abort: AbortController;
   readonly output: CallOutput;
   readonly inspect: boolean;
+  readonly mark: string | undefined;
   progressAt: number;
+  /** A tool looked for the state of a world where none is open. */
+  stateless: boolean;
 }
 
 type Done = Omit<Extract<FromThread, { type: 'done' }>, 'type' | 'id' | 'printed'>;
@@ -52,12 +56,12 @@ function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
-function newRunning(id: number, inspect = false): Running {
+function newRunning(id: number, inspect = false, mark?: string): Running {
   const output = new CallOutput(
     (printed) => { send({ type: 'print', id, printed }); },
     () => { leave('printed without end'); },
   );
-  return { id, abort: new AbortController(), output, inspect, progressAt: 0 };
+  return { id, abort: new AbortController(), output, inspect, mark, progressAt: 0, stateless: false };
 }
 
 /** Tells the host who ends the thread, then ends it. */
@@ -160,7 +164,10 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): Too
     cwd: op.cwd,
     env,
     secrets: Object.freeze({ ...op.secrets }),
-    state: world?.session.state,
+    get state() {
+      call.stateless ||= world === undefined;
+      return world?.session.state;
+    },
     log: (text) => { call.output.print('out', `${text}\n`); },
     progress: (text) => {
       if (text !== undefined) call.output.print('out', `${text}\n`);
@@ -170,6 +177,11 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): Too
       send({ type: 'progress', id: call.id });
     },
   };
+}
+
+/** Says why `state` is undefined to whom it comes as a surprise. */
+function aboutState(error: Thrown, { stateless }: Running): Thrown {
+  return stateless && error.kind === 'thrown' && /\bundefined\b/.test(error.message) ? { ...error, message: `${NO_STATE}: ${error.message}` } : error;
 }
 
 async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<Done> {
@@ -193,15 +205,15 @@ function openedWorld(): { session: WorldSession; tools: Tools } {
   return world;
 }
 
-async function run(id: number, op: Operation, inspect: boolean | undefined): Promise<void> {
-  const call = newRunning(id, inspect);
+async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>): Promise<void> {
+  const call = newRunning(id, inspect, mark);
   running.set(id, call);
   let answer: FromThread;
   try {
     answer = { type: 'done', id, ...(await current.run(call, operate, op, call)) };
   } catch (error) {
     const failed = error instanceof Failed ? error : undefined;
-    answer = { type: 'error', id, error: describe(failed === undefined ? error : failed.cause), ...(failed?.changes === undefined ? {} : { changes: failed.changes }) };
+    answer = { type: 'error', id, error: aboutState(describe(failed === undefined ? error : failed.cause), call), ...(failed?.changes === undefined ? {} : { changes: failed.changes }) };
   }
   running.delete(id);
   const printed = call.output.take();
@@ -214,10 +226,10 @@ const exit = guard({
   print: (stream, text) => { (current.getStore() ?? outside).output.print(stream, text); },
   late: (error) => { send({ type: 'late', id: current.getStore()?.id ?? 0, error: describe(error) }); },
 });
-if ((workerData as ThreadStart).startsProcesses) watchChildren((pid, alive) => { send({ type: 'child', id: current.getStore()?.id ?? 0, pid, alive }); });
+if ((workerData as ThreadStart).startsProcesses) watchChildren(() => current.getStore()?.mark, (pid, alive) => { send({ type: 'child', id: current.getStore()?.id ?? 0, pid, alive }); });
 port.on('message', (message: ToThread) => {
   if (message.type === 'run') {
-    void run(message.id, message.op, message.inspect);
+    void run(message);
     return;
   }
   send({ type: 'aborting', id: message.id });

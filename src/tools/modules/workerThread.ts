@@ -5,8 +5,9 @@ import { deferred } from '../../common/abort.ts';
 import type { Deferred } from '../../common/abort.ts';
 import { entryUrl } from '../../common/entries.ts';
 import type { CallInspection } from '../../rollout/ports.ts';
+import type { Children } from './children.ts';
 import { Inspector } from './inspector.ts';
-import type { MemoryWatch, Watched } from './memoryWatch.ts';
+import { HARD_LIMIT, type MemoryWatch, type Watched } from './memoryWatch.ts';
 import { fromThread, wireTool } from './protocol.ts';
 import type { FromThread, Operation, Thrown, ThreadStart, ToolProblem, ToThread, WireTool } from './protocol.ts';
 
@@ -61,8 +62,8 @@ export interface Sinks {
   onProgress(): void;
   /** A tool's call under a JavaScript debugger. */
   readonly inspect?: CallInspection | undefined;
-  /** A process that the operation started, and its end. */
-  onChild?(pid: number, alive: boolean): void;
+  /** Who is told of the processes that the operation starts, and of their ends. */
+  readonly children?: Pick<Children, 'mark' | 'tell'>;
   /** What is printed or thrown after the operation ended. */
   onLate(stream: 'out' | 'err', text: string): void;
 }
@@ -90,8 +91,6 @@ export interface ThreadOptions extends ThreadStart {
   onStuck(text: string): void;
 }
 
-/** V8's own limit, as a multiple of ours (memoryWatch.ts). */
-const HARD_LIMIT = 4;
 /** V8's own default is six times that for each thread. */
 const YOUNG_MB = 8;
 /** A thread that was told to end and has not after so long will not. */
@@ -206,7 +205,7 @@ export class WorkerThread implements Watched {
     this.#pending.set(id, pending);
     sinks.signal.addEventListener('abort', pending.onAbort, { once: true });
     try {
-      this.#post({ type: 'run', id, op, ...(sinks.inspect === undefined ? {} : { inspect: true }) });
+      this.#post({ type: 'run', id, op, ...(sinks.inspect === undefined ? {} : { inspect: true }), ...(sinks.children === undefined ? {} : { mark: sinks.children.mark }) });
     } catch (error) {
       // What cannot be cloned: only arguments of a scorer could be such.
       this.#settle(id)?.answer.reject(error);
@@ -276,10 +275,11 @@ export class WorkerThread implements Watched {
         this.#late(message.id, message.error);
         return;
       case 'child':
-        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.onChild?.(message.pid, message.alive);
+        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.children?.tell(message.pid, message.alive);
         return;
       case 'exit':
         this.#farewell = message;
+        if (!this.#pending.has(message.id)) this.#recent.get(message.id)?.onLate('err', `after the call had ended its module ${message.how}\n`);
         return;
     }
   }

@@ -7,6 +7,7 @@ import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { ProcessGroups } from './processGroups.ts';
 import { limitsScript } from './processLimits.ts';
 import { OWN_GROUP } from './processTree.ts';
+import { marked } from './strays.ts';
 
 /**
  * A shell that becomes the program once it has read a line, and ends when there will be none: a worker that is killed
@@ -28,7 +29,7 @@ export interface Spawned {
 
 /** Starts it with pipes for all it reads and writes. What `spawn` would emit as `error` this one emits, too. */
 export function spawnGroup({ file, args, cwd, env, verbatim, limits }: Spawned, groups: ProcessGroups): ChildProcessWithoutNullStreams {
-  const options = { cwd, env: { ...env }, detached: OWN_GROUP, windowsHide: true };
+  const options = { cwd, env: marked(env, groups.owner), detached: OWN_GROUP, windowsHide: true };
   if (!OWN_GROUP || !isThere(file, cwd, env)) {
     const child = spawn(file, [...args], { ...options, stdio: 'pipe', ...(verbatim === true ? { windowsVerbatimArguments: true } : {}) });
     if (child.pid !== undefined) groups.add(child.pid);

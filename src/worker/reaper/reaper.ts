@@ -4,11 +4,13 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { entryUrl } from '../../common/entries.ts';
 import type { ProcessGroups } from '../../tools/processes/processGroups.ts';
+import { newOwner } from '../../tools/processes/strays.ts';
 
 /** A reaper that dies again and again is not started for ever. */
 const MOST_STARTS = 5;
 
 export class Reaper implements ProcessGroups {
+  readonly owner = newOwner();
   readonly #groups = new Set<number>();
   readonly #folders = new Set<string>();
   #child: ChildProcess | undefined;
@@ -62,6 +64,7 @@ export class Reaper implements ProcessGroups {
     child.on('exit', () => this.#again(child));
     // A pipe to a dead reaper: its `exit` says the same.
     child.stdin.on('error', () => undefined);
+    this.#write(`owner ${this.owner}`);
     for (const folder of this.#folders) this.#write(`dir ${folder}`);
     for (const pid of this.#groups) this.#write(`+${pid}`);
   }

@@ -66,6 +66,15 @@ describe('a context that does not fit', () => {
   it('fail: the rollout is cut short and scored', async () => {
     const { status, error, reward } = end(await kit({ model: narrow(5, 9), tools: tools(), job: rules({ overflow: 'fail' }) }).run());
     assert.deepEqual([status, error?.class, reward], ['truncated', 'context_overflow', 0]);
+    assert.match(error?.message ?? '', /^too long Leave out the oldest steps \(context\.overflow: drop_oldest or summarize\)/);
+  });
+
+  it('with nothing to leave out, the rollout is cut short whatever the rule is, and says what is to be shortened', async () => {
+    for (const overflow of ['fail', 'drop_oldest', 'summarize'] as const) {
+      const { status, error } = end(await kit({ model: narrow(1, 9), tools: tools(), job: rules({ overflow }) }).run());
+      assert.deepEqual([status, error?.class], ['truncated', 'context_overflow']);
+      assert.match(error?.message ?? '', /^too long There is no older step to leave out: shorten the prompt/, overflow);
+    }
   });
 
   it('drop_oldest: the oldest turns go, system and task stay, a note says so', async () => {

@@ -70,8 +70,8 @@ describe('the error of an aborted call', () => {
 
 describe('the allowed environment', () => {
   it('holds what programs need, and what is named', () => {
-    const from = { PATH: '/bin', LC_ALL: 'C', TOKEN: 'x', Mine: 'y', EMPTY: undefined, AWS_SECRET_ACCESS_KEY: 'z', SystemRoot: 'C:\\Windows' };
-    assert.deepEqual(allowedEnvironment(from, ['MINE']), { PATH: '/bin', LC_ALL: 'C', Mine: 'y', SystemRoot: 'C:\\Windows' });
+    const from = { PATH: '/bin', LC_ALL: 'C', TOKEN: 'x', Mine: 'y', EMPTY: undefined, AWS_SECRET_ACCESS_KEY: 'z', SystemRoot: 'C:\\Windows', NODE_EXTRA_CA_CERTS: '/ca.pem', HTTPS_PROXY: 'http://me:secret@proxy' };
+    assert.deepEqual(allowedEnvironment(from, ['MINE']), { PATH: '/bin', LC_ALL: 'C', Mine: 'y', SystemRoot: 'C:\\Windows', NODE_EXTRA_CA_CERTS: '/ca.pem' });
   });
 });
 

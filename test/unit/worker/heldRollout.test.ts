@@ -51,7 +51,7 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
     return true;
   };
   const flusher = new Flusher();
-  const pools = createToolPools({ directory: folder, env: {}, processGroups: { add: () => undefined, remove: () => undefined } });
+  const pools = createToolPools({ directory: folder, env: {}, processGroups: { owner: 'test', add: () => undefined, remove: () => undefined } });
   const blobs = new Blobs({ getBlob: (name) => (name === sha ? Promise.resolve(Buffer.from(canonicalJson(submission))) : Promise.reject(new Error(`no blob ${name}`))), putBlob: () => Promise.resolve() }, new AbortController().signal);
   const parts: WorkerParts = {
     worker: 'w', folder, clock: { now: () => 5 }, blobs, pools,

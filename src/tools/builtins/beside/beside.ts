@@ -8,6 +8,7 @@ import { entryUrl } from '../../../common/entries.ts';
 import type { ToolOutcome } from '../../../rollout/ports.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
+import { HARD_LIMIT, MemoryWatch, type Watched } from '../../modules/memoryWatch.ts';
 import type { BuiltinTool } from '../builtinHost.ts';
 import type { Job, Reply } from './protocol.ts';
 
@@ -22,6 +23,7 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
+const watch = new MemoryWatch(MEMORY_MB * 1024 * 1024);
 const idle: Idle[] = [];
 const waiting: (() => void)[] = [];
 let threads = 0;
@@ -60,12 +62,36 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
     on('error', (error) => { reject(lost(error)); });
     on('exit', () => { reject(lost(undefined)); });
     signal.addEventListener('abort', () => { reject(abortedError(signal)); }, { once: true, signal: heard.signal });
+    const watched = watchedThread(thread, () => { reject(tooMuch()); });
+    watch.add(watched);
+    heard.signal.addEventListener('abort', () => { watch.delete(watched); }, { once: true });
     thread.postMessage(job);
   }).finally(() => { heard.abort(); });
 }
 
+function watchedThread(thread: Worker, onTooMuch: () => void): Watched {
+  let before = thread.performance.eventLoopUtilization();
+  return {
+    utilization: () => {
+      const now = thread.performance.eventLoopUtilization();
+      const { utilization } = thread.performance.eventLoopUtilization(now, before);
+      before = now;
+      return utilization;
+    },
+    memory: async () => {
+      const heap = await thread.getHeapStatistics();
+      return heap.used_heap_size + heap.external_memory;
+    },
+    tooMuch: onTooMuch,
+  };
+}
+
+function tooMuch(cause?: Error): ClassedError {
+  return new ClassedError('tool_error', `To go through this takes more than ${MEMORY_MB} MB of memory.`, { cause });
+}
+
 function lost(error: unknown): ClassedError {
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return new ClassedError('tool_error', `To go through this takes more than ${MEMORY_MB} MB of memory.`, { cause: error });
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return tooMuch(error);
   return new ClassedError('tool_error', `It cannot be gone through: ${error instanceof Error ? error.message : 'its thread has ended'}.`, { cause: error });
 }
 
@@ -85,7 +111,7 @@ async function free(signal: AbortSignal): Promise<Worker> {
         env: {}, execArgv: ['--disable-warning=ExperimentalWarning'],
         // What a library prints goes nowhere. Nobody reads it: that would keep the process alive.
         stdin: false, stdout: true, stderr: true,
-        resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB, maxYoungGenerationSizeMb: YOUNG_MB },
+        resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
       });
       thread.on('error', () => undefined); // told to whoever waits for it
       return thread;

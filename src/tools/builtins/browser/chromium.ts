@@ -1,11 +1,10 @@
 /** A Chromium of one rollout: a process group of its own, with a profile that goes with it. */
-import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { CHROMIUM, installHint } from '../../../config/needs.ts';
-import { chromiumPlaces } from '../../../config/tools/chromium.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
+import { findChromium, mayHaveSandbox } from '../../chromium.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { LastLines } from '../../processes/output.ts';
 import { killTree } from '../../processes/processTree.ts';
@@ -31,7 +30,7 @@ export interface Chromium {
 
 /** Throws ClassedError `tool_error` when there is none, or it does not start. `proxy`: the port it has to go through. */
 export async function startChromium({ cwd, pools }: ToolEnvironment, proxy: number | undefined, signal: AbortSignal): Promise<Chromium> {
-  const file = chromiumPlaces(process.platform, process.env, namesIn).find((place) => existsSync(place));
+  const file = findChromium();
   if (file === undefined) throw new ClassedError('tool_error', `There is no ${CHROMIUM} on the machine of this rollout. ${installHint(CHROMIUM)}.`);
   // Beside the working directory: no file of the agent's, and gone with it.
   const profile = `${cwd}.browser`;
@@ -39,8 +38,8 @@ export async function startChromium({ cwd, pools }: ToolEnvironment, proxy: numb
   const args = [...ARGS, `--user-data-dir=${profile}`, ...(proxy === undefined ? [] : [`--proxy-server=http://127.0.0.1:${proxy}`, '--proxy-bypass-list=<-loopback>']), 'about:blank'];
   const start = (more: readonly string[]): Promise<Chromium> => started(file, [...more, ...args], profile, { cwd, pools }, signal);
   try {
-    // Nobody but root may not have its sandbox; in a container there often is none to be had.
-    return await start(process.getuid?.() === 0 ? ['--no-sandbox'] : []);
+    // In a container there often is none to be had.
+    return await start(mayHaveSandbox() ? [] : ['--no-sandbox']);
   } catch (error) {
     if (!(error instanceof ClassedError) || !/sandbox|namespace/i.test(error.message)) throw error;
     return start(['--no-sandbox']);
@@ -82,13 +81,5 @@ async function started(file: string, args: readonly string[], profile: string, {
   } catch (error) {
     await end();
     throw error;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // there is none
   }
 }

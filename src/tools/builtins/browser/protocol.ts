@@ -13,6 +13,11 @@ const message = z.object({
 
 type Listener = (params: Readonly<Record<string, unknown>>, session: string | undefined) => void;
 
+/** The error of a call that its browser has left. */
+export function browserEnded(): ClassedError {
+  return new ClassedError('tool_error', 'The browser has ended. The next call starts another one.');
+}
+
 /** The protocol refused a command. */
 export class ProtocolError extends Error {}
 
@@ -27,7 +32,7 @@ export class Protocol {
     this.#socket = socket;
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
-        for (const { reject } of this.#waiting.values()) reject(new ClassedError('tool_error', 'The browser has ended. The next call starts another one.'));
+        for (const { reject } of this.#waiting.values()) reject(browserEnded());
         this.#waiting.clear();
         resolve();
       });
@@ -54,7 +59,7 @@ export class Protocol {
     try {
       const result = await new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
         if (this.#socket.readyState !== WebSocket.OPEN) {
-          reject(new ClassedError('tool_error', 'The browser has ended. The next call starts another one.'));
+          reject(browserEnded());
           return;
         }
         this.#waiting.set(id, { session, resolve, reject });

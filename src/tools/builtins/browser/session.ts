@@ -6,7 +6,7 @@ import type { ToolEnvironment } from '../../environment.ts';
 import type { Gate } from '../web/addresses.ts';
 import type { Outgoing } from '../web/outgoing.ts';
 import { startChromium, type Chromium } from './chromium.ts';
-import { Protocol } from './protocol.ts';
+import { browserEnded, Protocol } from './protocol.ts';
 import { startProxy, type Proxy } from './proxy.ts';
 import { Tab } from './tab.ts';
 
@@ -49,9 +49,10 @@ export class BrowserSession {
   inTab<T>(act: (tab: Tab, tabs: readonly Tab[]) => Promise<T>, signal: AbortSignal): Promise<T> {
     const turn = this.#turn.then(async () => {
       if (signal.aborted) throw abortedError(signal);
-      const { tabs } = await this.#started(signal);
+      const { protocol, tabs } = await this.#started(signal);
       await this.#opening;
-      return act(this.#front(tabs), tabs);
+      // What waits for something else than an answer does not hear of its end.
+      return Promise.race([act(this.#front(tabs), tabs), protocol.closed.then(() => { throw browserEnded(); })]);
     });
     this.#turn = turn.catch(() => undefined);
     // Also while the calls before it still go on.

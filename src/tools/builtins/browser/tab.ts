@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { JsonObject } from '../../../common/json.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
+import { abortedError } from '../../aborted.ts';
 import { keyEvents } from './keys.ts';
 import { ProtocolError, type Protocol } from './protocol.ts';
 import { accessibleNode, nodeOf, snapshotText, type FrameTree } from './snapshot.ts';
@@ -32,7 +33,8 @@ export class Tab {
   readonly #protocol: Protocol;
   readonly #notes: string[];
   #loading = false;
-  #crashed = false;
+  /** Aborts when the page crashes. */
+  #life = new AbortController();
   /** Where the page waits for files. */
   #chooser: { readonly node: number; readonly several: boolean } | undefined;
   #loaded: (() => void)[] = [];
@@ -53,7 +55,7 @@ export class Tab {
       this.#send('Page.handleJavaScriptDialog', { accept: data?.type !== 'prompt' }, anything).catch(() => undefined); // it went with its page
     });
     on('Inspector.targetCrashed', () => {
-      this.#crashed = true;
+      this.#life.abort(crash());
       this.#stopped();
       protocol.fail(session, crash());
     });
@@ -70,13 +72,22 @@ export class Tab {
     await this.#send('Page.setInterceptFileChooserDialog', { enabled: true }, anything);
   }
 
+  get crashed(): boolean {
+    return this.#life.signal.aborted;
+  }
+
+  /** Lets time pass. Throws when the page crashes meanwhile, or as the signal says. */
+  async pause(ms: number, signal: AbortSignal): Promise<void> {
+    await delay(ms, undefined, { signal: AbortSignal.any([signal, this.#life.signal]) }).catch(() => { throw signal.aborted ? abortedError(signal) : crash(); });
+  }
+
   async about(): Promise<{ readonly title: string; readonly url: string }> {
     return z.object({ title: z.string(), url: z.string() }).parse(await this.evaluate('({ title: document.title, url: location.href })'));
   }
 
   async navigate(url: string, signal: AbortSignal): Promise<void> {
     this.#loading = true;
-    this.#crashed = false;
+    if (this.crashed) this.#life = new AbortController();
     this.#chooser = undefined;
     const { errorText, loaderId } = await this.#send('Page.navigate', { url }, z.object({ errorText: z.string().optional(), loaderId: z.string().optional() }), signal);
     if (errorText !== undefined) {
@@ -241,7 +252,7 @@ export class Tab {
   }
 
   #send<T extends z.ZodType>(method: string, params: JsonObject, schema: T, signal?: AbortSignal): Promise<z.output<T>> {
-    if (this.#crashed) return Promise.reject(crash());
+    if (this.crashed) return Promise.reject(crash());
     return this.#protocol.send(method, params, schema, { session: this.session, signal });
   }
 

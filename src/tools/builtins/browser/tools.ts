@@ -1,10 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { BrowserSettings } from '../../../config/schema/builtinSettings.ts';
 import type { ToolOutcome } from '../../../rollout/ports.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
-import { abortedError } from '../../aborted.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
 import { builtin, type BuiltinTool } from '../builtinHost.ts';
@@ -135,7 +133,7 @@ export function browserTools(environment: ToolEnvironment, settings: BrowserSett
       input: z.object({ time: z.number().positive().max(300).optional().describe('Seconds.'), text: z.string().min(1).optional().describe('Until it is there.'), textGone: z.string().min(1).optional().describe('Until it is gone.') })
         .refine(({ time, text, textGone }) => time !== undefined || text !== undefined || textGone !== undefined, 'one of time, text and textGone is needed'),
       run: ({ time, text, textGone }, { signal }) => shown(async (tab) => {
-        if (time !== undefined) await delay(time * 1000, undefined, { signal }).catch(() => { throw abortedError(signal); });
+        if (time !== undefined) await tab.pause(time * 1000, signal);
         if (text !== undefined) await waited(tab, text, true, signal);
         if (textGone !== undefined) await waited(tab, textGone, false, signal);
         return undefined;
@@ -181,7 +179,7 @@ async function actOnTabs(browser: BrowserSession, action: 'list' | 'new' | 'clos
 
 async function tabLines(browser: BrowserSession, tabs: readonly Tab[]): Promise<string[]> {
   return Promise.all(tabs.map(async (tab, index) => {
-    const { title, url } = await tab.about();
+    const { title, url } = tab.crashed ? { title: '', url: '[has crashed]' } : await tab.about();
     return `${index}: ${browser.isFront(tab, tabs) ? '(in front) ' : ''}${title === '' ? url : `${title} (${url})`}`;
   }));
 }

@@ -35,15 +35,24 @@ export function guard(guards: Guards): (code: number) => never {
   return exit;
 }
 
-/** What a tool leaves running ends with its rollout: so whoever ends it must know of it. `told`: of each start and end; on systems with groups each leads one of its own. */
-export function watchChildren(told: (pid: number, alive: boolean) => void): void {
+/**
+ * What a tool leaves running ends with its rollout: so whoever ends it must know of it. `told`: of each start and end;
+ * on systems with groups each leads one of its own. `mark`: the variable that it gets in place of the thread's own.
+ */
+export function watchChildren(mark: () => string | undefined, told: (pid: number, alive: boolean) => void): void {
   // Most modules start none, and are spared it.
   const { ChildProcess } = process.getBuiltinModule('node:child_process');
-  const prototype = ChildProcess.prototype as unknown as { spawn: (this: ChildProcess, options: { detached?: boolean }) => unknown }; // all of spawn, exec, fork come by it
+  const prototype = ChildProcess.prototype as unknown as { spawn: (this: ChildProcess, options: { detached?: boolean; envPairs?: readonly string[] }) => unknown }; // all of spawn, exec, fork come by it
   const { spawn } = prototype;
   const ownGroup = process.platform !== 'win32'; // as processTree.ts says it, which would load what is not to be loaded here
   prototype.spawn = function (this: ChildProcess, options) {
-    const result = spawn.call(this, ownGroup ? { ...options, detached: true } : options);
+    const own = mark();
+    const name = own?.slice(0, own.indexOf('=') + 1) ?? '';
+    const result = spawn.call(this, {
+      ...options,
+      ...(ownGroup ? { detached: true } : {}),
+      ...(own === undefined ? {} : { envPairs: [...(options.envPairs ?? []).filter((pair) => !pair.startsWith(name)), own] }),
+    });
     const { pid } = this;
     if (pid !== undefined) {
       told(pid, true);

@@ -125,5 +125,15 @@ describe('names of what others define', () => {
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['m'] }), []);
     const seeing = { [INLINE]: 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - builtin: [vision]\n    vision: { endpoint: "http://gpu:8000/v1", model: seee }\n' };
     assert.deepEqual(await codes(seeing, INLINE, { ...NO_FACTS, models: ({ endpoint }) => (endpoint === 'http://gpu:8000/v1' ? ['see'] : undefined) }), ['not_served 7 warning Did you mean `see`?']);
+    const asked = async (entry: string): Promise<string[]> => {
+      const endpoints: string[] = [];
+      await codes({ [INLINE]: (seeing[INLINE] ?? '').replace('builtin: [vision]', entry) }, INLINE, { ...NO_FACTS, models: ({ endpoint }) => {
+        endpoints.push(endpoint);
+        return ['other'];
+      } });
+      return endpoints;
+    };
+    assert.deepEqual(await asked('builtin: [calculator, vision]'), ['http://gpu:8000/v1']);
+    for (const entry of ['builtin: [audio]', 'mcp: playwright', 'module: tools/words.ts']) assert.deepEqual(await asked(entry), [], entry);
   });
 });
