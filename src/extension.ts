@@ -57,7 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerLanguage(log.channel, register, { files, values }),
     registerCodeLens(services, register, files),
     registerToolCalls(services, register, values),
-    registerTools(services, register, { values, act: pages.act }),
+    registerTools(services, register, { values, act: pages.act, files }),
     registerDebug(services, values),
     registerMcp(values, tokens),
     registerDiagnostics(services, register, { log, values, act: pages.act }),

@@ -4,7 +4,6 @@
  */
 import path from 'node:path';
 import { errorText, StudioError } from '../common/errors.ts';
-import type { Json } from '../common/json.ts';
 import { diskFiles } from '../client/disk.ts';
 import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
@@ -19,11 +18,9 @@ import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
 import { bundleModule } from '../tools/bundle.ts';
 import { openTools } from '../tools/hosts.ts';
 import type { McpEntry } from '../tools/mcp/connection.ts';
-import type { Change, TraceError } from '../trace/schema.ts';
-import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
-import { callOnce, type CallOutcome } from './once.ts';
-import { withinRoom } from './room.ts';
+import { NO_STATE } from '../tools/modules/thread/noState.ts';
 import { withValues, type Values } from './toolValues.ts';
+import { callAndClose, TryLog, withinTryRoom, type GivenCall, type TriedCall } from './tryRoom.ts';
 
 /** The tools of one file. */
 export interface ToolFile {
@@ -40,24 +37,7 @@ export interface ListedTools {
   readonly problems: readonly string[];
 }
 
-export interface TriedCall {
-  readonly tool: string;
-  readonly arguments: Json;
-  readonly status: 'ok' | 'error';
-  readonly result?: Json;
-  readonly error?: TraceError;
-  readonly ms: number;
-  readonly retries?: CallOutcome['retries'];
-  readonly changes?: readonly Change[];
-  /** What came beside the result. */
-  readonly files?: readonly { readonly mime_type: string; readonly content: string }[];
-  /** What it printed. */
-  readonly log: string;
-}
-
 const TOOL_SECONDS = 120;
-/** Longer logs are cut. */
-const MOST_LOG = 20_000;
 const SEED = 1;
 
 /** Reads a tool module or an agent file. Throws StudioError `config` with what is wrong in it, `usage` for any other file. */
@@ -102,42 +82,22 @@ export function listTools(from: ToolFile, env: Values, signal: AbortSignal): Pro
   });
 }
 
-/** Calls one tool. Throws StudioError `not_found` when the file has none of that name, and what keeps its entry from being opened. */
-export function tryTool(from: ToolFile, call: { readonly tool: string; readonly arguments: Json }, env: Values, told: (text: string) => void, signal: AbortSignal): Promise<TriedCall> {
+/** Calls one tool, in no world. Throws StudioError `not_found` when the file has none of that name, and what keeps its entry from being opened. */
+export function tryTool(from: ToolFile, call: GivenCall, env: Values, told: (text: string) => void, signal: AbortSignal): Promise<TriedCall> {
   const entries = withValues(from.entries, env);
-  let log = '';
-  const print = (text: string): void => {
-    told(text);
-    if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
-  };
+  const log = new TryLog(told);
   return within(from, signal, async (open) => {
     const { host, spec } = await find(entries, call.tool, open, from.file);
-    const began = performance.now();
-    const { parts, ...outcome } = await callOnce(host, spec, { id: 'try', arguments: call.arguments, seed: SEED }, from.seconds, print, signal);
-    const ms = performance.now() - began;
-    await host.close(); // what it prints at its end is part of its log
-    const files = (parts ?? []).flatMap((part) => (part.type === 'blob' && typeof part.content === 'string' ? [{ mime_type: part.mime_type, content: part.content }] : []));
-    return { tool: spec.name, arguments: call.arguments, ...outcome, ms, ...(files.length === 0 ? {} : { files }), log };
-  }, print);
+    const made = await callAndClose(host, spec, { arguments: call.arguments, seed: SEED }, from.seconds, log, signal);
+    return made.error?.message.startsWith(NO_STATE) === true ? { ...made, needs_world: true } : made;
+  }, log.print);
 }
 
 type Open = (entries: readonly SubmittedTools[]) => Promise<ToolHost>;
 
-function within<T>(from: ToolFile, signal: AbortSignal, run: (open: Open) => Promise<T>, print?: (text: string) => void): Promise<T> {
-  const readBlob = (sha: string): Promise<Uint8Array> => {
-    const bytes = from.blobs.get(sha);
-    return bytes === undefined ? Promise.reject(new StudioError('internal', `There is no blob ${sha}.`)) : Promise.resolve(bytes);
-  };
-  return withinRoom(readBlob, async (environment, work) => {
-    const directory = await makeWorkDirectory(work, 'call', { id: 'try', question: '', meta: {} }, readBlob);
-    const stopped = new Promise<never>((_resolve, reject) => {
-      const stop = (): void => reject(new StudioError('cancelled', 'It was cancelled.'));
-      if (signal.aborted) stop();
-      else signal.addEventListener('abort', stop, { once: true });
-    });
-    // The room ends what was opened meanwhile: a server that is slow to come up keeps nobody who cancelled.
-    return Promise.race([run((entries) => openTools(entries, environment(directory, print))), stopped]);
-  });
+function within<T>({ blobs }: ToolFile, signal: AbortSignal, run: (open: Open) => Promise<T>, print?: (text: string) => void): Promise<T> {
+  const task = { id: 'try', question: '', meta: {} };
+  return withinTryRoom({ blobs, task, signal, ...(print === undefined ? {} : { print }) }, (environment) => run((entries) => openTools(entries, environment)));
 }
 
 /** What needs no server comes first, so that none is started for a tool that is elsewhere. */

@@ -1,9 +1,8 @@
 /** Authoring agents and tools in VS Code: workspaces and files that commands make, and a tool that is tried in its panel. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'node:test';
-import { TRY_VIEW_TYPE } from '../../src/host/contributions/names.ts';
 import { root } from '../support/cli.ts';
 import { answerFile } from './support/fileDialog.ts';
 import { until } from './support/poll.ts';
@@ -169,6 +168,21 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.atLine(WORDS.split('\n').findIndex((line) => line.includes('they are broken')) + 1).waitFor();
   });
 
+  story.step('one that works on a world is called in that of a batch: what it changes there is shown', async () => {
+    const { workbench, page } = story.code;
+    cpSync(path.join(root, 'media', 'sample'), file('desk'), { recursive: true });
+    await workbench.command('View: Close All Editors');
+    await workbench.openFile('loans.ts');
+    await tryLens(1).click();
+    await workbench.tab('Try renew_loan').waitFor({ timeout: PATIENCE_MS });
+    await panel().getByRole('textbox', { name: /^loan_id/ }).fill('L-3001');
+    await panel().locator('.dropdown').filter({ hasText: 'desk/batches/desk.batch.yaml' }).waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Control+Enter');
+    await panel().getByText(/^ok · /).first().waitFor({ timeout: PATIENCE_MS });
+    await panel().getByRole('region', { name: 'Changes of loans' }).getByText('2026-04-03').waitFor();
+    await story.picture('authoring-try-world');
+  });
+
   story.step('one that takes too long is cancelled', async () => {
     const { workbench, page } = story.code;
     await workbench.command('View: Close All Editors');
@@ -184,9 +198,9 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
 
   story.step('after a reload of the window it is there again, and may be run', async () => {
     const { workbench, page } = story.code;
-    await story.code.reload(TRY_VIEW_TYPE);
+    await story.code.reload('"tool":"wait_words"');
     await workbench.tab('Try wait_words').waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('button', { name: 'Run' }).click();
+    await panel().getByRole('button', { name: 'Run' }).click({ timeout: PATIENCE_MS });
     await panel().getByText('waiting').first().waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Escape');
     await panel().getByText('cancelled').first().waitFor({ timeout: PATIENCE_MS });

@@ -1,6 +1,6 @@
 /** Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test saved from it. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
 import { Bench } from '../support/cli.ts';
@@ -9,6 +9,25 @@ import { Story } from './support/story.ts';
 
 const TOOL = 'renew_loan';
 const PATIENCE_MS = 90_000;
+
+/** An agent with a tool of its own, for those of the sample are of its world; its demo model follows the question. */
+const SHELVES: Readonly<Record<string, string>> = {
+  'tools/shelves.ts': `import { tool } from 'rollout-studio';
+import { z } from 'zod';
+
+export const find_shelf = tool({
+  description: 'Tells the shelf of a book.', effect: 'pure',
+  input: z.object({ book_id: z.string().regex(/^B-/).max(9).describe('Id of a book, like B-201'), floor: z.int().min(0).max(3).default(0) }),
+  run: ({ book_id, floor }, { log }) => {
+    log(\`looking for \${book_id}\`);
+    return { shelf: \`\${floor}-\${book_id.slice(2)}\`, near: ['the window', 'the stairs'] };
+  },
+});
+`,
+  'agents/shelves.agent.yaml': "version: 1\nname: shelves\nmodel: { endpoint: 'demo:?latency_ms=20', name: demo }\nprompt: You find shelves.\ntools:\n  - module: ../tools/shelves.ts\n",
+  'data/shelves.jsonl': `${JSON.stringify({ id: 'one', question: 'call find_shelf {"book_id": "B-201", "floor": 2}', answer: '2-201' })}\n`,
+  'batches/shelves.batch.yaml': 'version: 1\nagent: ../agents/shelves.agent.yaml\ndataset: { file: ../data/shelves.jsonl, question: question, answer: answer }\nscorer: { kind: contains }\n',
+};
 
 interface Figures {
   readonly tools: readonly { readonly tool: string; readonly calls: number; readonly byClass: { readonly unknown_tool?: number } }[];
@@ -87,6 +106,19 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await page.keyboard.press('Escape');
   });
 
+  /** An entry of the menu of the trajectory’s page. */
+  const fromPage = async (entry: string): Promise<void> => {
+    await story.trajectory.button('More').click();
+    await story.trajectory.frame.getByRole('menuitem', { name: entry }).click();
+  };
+
+  story.step('“Try its tool …” of a tool of a world says what to do instead', async () => {
+    const { workbench } = story.code;
+    await fromPage('Try its tool …');
+    await workbench.toast(/is a tool of a world: it cannot be called alone.*“Re-run This Call” calls it/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.clearToasts();
+  });
+
   story.step('the call of a trajectory’s page is made again, and gives the same', async () => {
     const { workbench } = story.code;
     await story.trajectory.steps.focus();
@@ -128,5 +160,33 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     assert.ok(told.passed, told.output);
     await workbench.toastButton(/Saved/, 'Run Test');
     await workbench.toast(/passes/).waitFor({ timeout: PATIENCE_MS });
+  });
+
+  story.step('“Try its tool …” begins with the arguments of the recorded call, and gives what others come to', async () => {
+    const { workbench, page } = story.code;
+    for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
+    await cli('run', 'batches/shelves.batch.yaml');
+    await workbench.command('View: Close All Editors');
+    await workbench.openFile('shelves.ts');
+    await workbench.codeLens(/^1 call/).click({ timeout: PATIENCE_MS });
+    await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
+    await story.trajectory.selected.filter({ hasText: 'find_shelf' }).waitFor({ timeout: PATIENCE_MS });
+    await page.keyboard.press('Escape');
+    await fromPage('Try its tool …');
+    await workbench.tab('Try find_shelf').waitFor({ timeout: PATIENCE_MS });
+    const panel = workbench.webview();
+    const [book, floor] = [panel.getByRole('textbox', { name: /^book_id/ }), panel.getByRole('textbox', { name: /^floor/ })];
+    await book.waitFor({ timeout: PATIENCE_MS });
+    assert.deepEqual([await book.inputValue(), await floor.inputValue()], ['B-201', '2']);
+    await panel.getByRole('button', { name: 'Run' }).click();
+    await panel.getByText('2-201').first().waitFor({ timeout: PATIENCE_MS });
+    await book.fill('B-305');
+    await page.keyboard.press('Control+Enter');
+    await panel.getByText('2-305').first().waitFor({ timeout: PATIENCE_MS });
+    await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
+    assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
+    await story.picture('tools-try');
+    // What a message says is in the console, too.
+    assert.deepEqual(story.code.consoleErrors().filter((text) => !text.includes('is a tool of a world')), []);
   });
 });

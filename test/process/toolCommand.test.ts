@@ -1,6 +1,6 @@
 // `rollout tool` as a user runs it.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Bench, root } from '../support/cli.ts';
@@ -29,6 +29,19 @@ describe('rollout tool', () => {
     assert.deepEqual([wrong.code, (JSON.parse(wrong.stdout) as { error: { class: string } }).error.class], [1, 'invalid_arguments']);
     assert.equal(bad.code, 2);
     assert.match(bad.stderr, /--args is not JSON/);
+  });
+
+  it('try calls a tool in the world of a batch, and says so where that is missing', async () => {
+    cpSync(path.join(root, 'media', 'sample'), bench.path('w', 'desk'), { recursive: true });
+    const renew = ['try', 'desk/tools/loans.ts', 'renew_loan', '--args', '{"loan_id": "L-3001"}'];
+    const [made, alone, lost] = await Promise.all([run(...renew, '--batch', 'desk/batches/desk.batch.yaml', '--task', 'return-one'), run(...renew), run(...renew, '--task', 'return-one')]);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stdout, /^± update loans L-3001 {2}due: "2026-03-20" → "2026-04-03", renewals: 0 → 1\n\{/);
+    assert.match(made.stderr, /in the world library of task return-one/);
+    assert.deepEqual([alone.code, lost.code], [1, 2]);
+    assert.match(alone.stdout, /^✗ tool_error: `state` is undefined, for no world is open: /);
+    assert.match(alone.stderr, /Give --batch BATCH\.yaml/);
+    assert.match(lost.stderr, /--task means nothing without --batch/);
   });
 
   it('add connects to a server once, and writes its entry', async () => {

@@ -1,13 +1,16 @@
 // Tools tried without a batch: of a module, of built-ins and MCP servers that an agent file names.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
+import { seedOf } from '../../src/common/hash.ts';
 import type { Json } from '../../src/common/json.ts';
-import { listTools, readToolFile, tryTool, type TriedCall } from '../../src/rerun/tryTool.ts';
+import { listTools, readToolFile, tryTool } from '../../src/rerun/tryTool.ts';
+import { readBatchWorld, tryInWorld } from '../../src/rerun/tryInWorld.ts';
+import type { TriedCall } from '../../src/rerun/tryRoom.ts';
 
 const EVERYTHING = path.resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js');
 let folder: string;
@@ -117,5 +120,65 @@ describe('a tool that is tried', () => {
   it('must be there', async () => {
     await assert.rejects(tried('tools/words.ts', 'nothing', {}), /tools\/words\.ts has no tool nothing\./);
     await assert.rejects(readToolFile('package.json', folder, process.env), (error) => StudioError.is(error, 'usage'));
+  });
+});
+
+describe('a tool that is tried in a world', () => {
+  const RENEW = { tool: 'renew_loan', arguments: { loan_id: 'L-3001' } };
+  let desk: string;
+
+  before(async () => {
+    desk = path.join(folder, 'desk');
+    await cp(path.resolve(import.meta.dirname, '../../media/sample'), desk, { recursive: true });
+    await writeFile(path.join(desk, 'package.json'), '{}');
+    const batch = (world: string): string => `version: 1\nagent: ../agents/desk.agent.yaml\n${world}dataset: { file: ../data/tasks.jsonl, question: question, answer: answer }\nscorer: { kind: contains }\nseed: 7\n`;
+    await writeFile(path.join(desk, 'batches', 'alone.batch.yaml'), batch(''));
+    await writeFile(path.join(desk, 'batches', 'closed.batch.yaml'), batch('world: ../worlds/closed.world.yaml\n'));
+    await writeFile(path.join(desk, 'worlds', 'closed.world.yaml'), 'version: 1\nname: closed\nkind: module\nmodule: closed.ts\n');
+    await writeFile(path.join(desk, 'worlds', 'closed.ts'), "export function open(task: { id: string }): never {\n  throw new Error(`no key for ${task.id}`);\n}\n");
+    await writeFile(path.join(desk, 'batches', 'probe.batch.yaml'), batch('world: ../worlds/probe.world.yaml\n'));
+    await writeFile(path.join(desk, 'worlds', 'probe.world.yaml'), 'version: 1\nname: probe\nkind: module\nmodule: probe.ts\n');
+    await writeFile(path.join(desk, 'worlds', 'probe.ts'), `import { tool, type ToolContext } from 'rollout-studio';
+import { z } from 'zod';
+export function open(task: { id: string }, worldSeed: number) {
+  const seeds = tool({ description: 'Tells.', input: z.object({}), run: (_args, { seed, state }: ToolContext<{ task: string }>) => ({ seed, worldSeed, ...state }) });
+  const half = tool({ description: 'Fails half way.', input: z.object({}), run: () => { throw new Error('half done'); } });
+  return { tools: { seeds, half }, state: { task: task.id }, diff: () => [{ table: 'rows', key: 1, op: 'insert' as const }], close: () => { console.log('closed'); } };
+}
+`);
+  });
+
+  const within = async (batch: string, { file = 'tools/loans.ts', task, call = RENEW }: { file?: string; task?: string; call?: { tool: string; arguments: Json } } = {}): Promise<TriedCall> =>
+    tryInWorld(await readBatchWorld(`batches/${batch}.batch.yaml`, task, desk, {}), path.join(desk, file), call, () => undefined, never);
+
+  it('is called with its state, and what it changes is told', async () => {
+    const { status, result, changes, world } = await within('desk');
+    assert.deepEqual([status, result], ['ok', { loan_id: 'L-3001', title: 'The Salt Road', due: '2026-04-03', renewals: 1 }]);
+    assert.deepEqual(changes?.map(({ op, table, key }) => [op, table, key]), [['update', 'loans', 'L-3001']]);
+    assert.deepEqual(world, { name: 'library', task: 'renew-one', seed: 1 }, 'of the first task, whose seed its record tells');
+    assert.deepEqual((await within('desk')).changes, changes, 'nothing is left of the one before');
+  });
+
+  it('is called as the first call of the first attempt at the task, and the world is closed', async () => {
+    const { result, log, changes } = await within('probe', { file: 'worlds/probe.ts', task: 'return-one', call: { tool: 'seeds', arguments: {} } });
+    assert.deepEqual(result, { seed: seedOf(seedOf(7, 'return-one', 1), 'desk', 1, 0), worldSeed: 2, task: 'return-one' });
+    assert.deepEqual([log, changes?.length], ['closed\n', 1]);
+    const failed = await within('probe', { file: 'worlds/probe.world.yaml', call: { tool: 'half', arguments: {} } });
+    assert.deepEqual([failed.error?.message, failed.changes?.length], ['half done', 1], 'also one that fails may have changed something');
+  });
+
+  it('says so where there is no world', async () => {
+    const alone = await tryTool(await readToolFile('tools/loans.ts', desk, {}), RENEW, {}, () => undefined, never);
+    assert.equal(alone.needs_world, true);
+    assert.match(alone.error?.message ?? '', /^`state` is undefined, for no world is open: Cannot read properties of undefined \(reading 'renew'\)$/);
+    assert.equal((await tried('tools/words.ts', 'fail', {})).needs_world, undefined);
+    await assert.rejects(within('alone'), /batches\/alone\.batch\.yaml has no world\./);
+  });
+
+  it('must be of that world, and of a task of that batch', async () => {
+    await assert.rejects(within('desk', { task: 'renew-on' }), (error) => StudioError.is(error, 'config') && /batches\/desk\.batch\.yaml:4:.*no task `renew-on`.*Did you mean `renew-one`\?/s.test(error.message));
+    await assert.rejects(within('desk', { call: { ...RENEW, tool: 'renew' } }), /The world library, which batches\/desk\.batch\.yaml opens, has no tool renew\./);
+    await assert.rejects(within('probe'), /loans\.ts is no part of the world probe/);
+    await assert.rejects(within('closed', { file: 'worlds/closed.ts' }), (error) => StudioError.is(error, 'config') && error.message.startsWith('worlds/closed.ts:2:9: the world closed could not be opened for task renew-one: no key for renew-one'));
   });
 });

@@ -1,7 +1,7 @@
 // The sample workspace as `init` makes it, where there is no `node_modules`: editors see its types, and it is right.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Bench, root } from '../support/cli.ts';
@@ -50,6 +50,18 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     assert.deepEqual((await bench.json<{ problems: unknown[] }>(['check'], { cwd: workspace })).problems, []);
     const report = await bench.json<{ attempts: number; scored: number }>(['run', path.join('batches', 'first.batch.yaml')], { cwd: workspace });
     assert.deepEqual([report.attempts, report.scored], [1, 1]);
+  });
+
+  it('is made where one says, which tells how it is run from here', async () => {
+    const here = bench.path('deep', 'er');
+    mkdirSync(here, { recursive: true });
+    const told = async (...args: string[]): Promise<string> => /^Run it: {2}rollout run (.*)$/m.exec((await bench.run(['init', ...args], { cwd: here })).stdout)?.[1] ?? '';
+    const first = path.join('batches', 'desk.batch.yaml');
+    assert.equal(await told(), first);
+    assert.equal(await told('below'), path.join('below', first));
+    assert.equal(await told('..below'), path.join('..below', first), 'a name, not a way up');
+    // Nobody counts the steps up.
+    for (const up of [path.join('..', 'beside'), path.join('..', '..', 'far')]) assert.equal(await told(up), path.join(realpathSync(here), up, first));
   });
 
   it('is not written over', async () => {

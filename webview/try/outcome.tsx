@@ -5,8 +5,10 @@ import { ErrorWords } from '../components/errors/errorWords.tsx';
 import { Glyph } from '../components/marks/glyph.tsx';
 import { Blobs } from '../data/blobs.ts';
 import { bytes, clock, duration } from '../format.ts';
-import { Ansi } from '../text/ansi.tsx';
+import { plural } from '../../src/trace/text/units.ts';
 import { ValueView } from '../values/valueView.tsx';
+import { WorldRows } from '../world/worldRows.tsx';
+import { Printed } from './printed.tsx';
 import type { Running, Try, TrySession } from './trySession.ts';
 
 /** Nothing of a tried call is kept as a blob. */
@@ -28,11 +30,20 @@ export function outcomeText(outcome: Try['outcome']): string {
 export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; readonly session: TrySession }) {
   const head = (
     <header class="try-outcome">
-      <OutcomeGlyph outcome={outcome} /> <strong>{outcomeText(outcome)}</strong> <span class="dim">at {clock(at)}</span>
+      <OutcomeGlyph outcome={outcome} /> <strong>{outcomeText(outcome)}</strong> <span class="dim">at {clock(at)}{'call' in outcome && outcome.call.world !== undefined && ` · ${outcome.call.world.name}, ${outcome.call.world.task}`}</span>
     </header>
   );
-  if (!('call' in outcome)) return <section aria-label="Outcome">{head}{outcome.why === 'failed' && <p class="try-failed">{outcome.text}</p>}</section>;
-  const { error, result, files = [], log } = outcome.call;
+  if (!('call' in outcome)) {
+    const { why, text, told } = outcome;
+    return (
+      <section aria-label="Outcome">
+        {head}
+        {why === 'failed' && <p class="try-failed">{text}</p>}
+        {told.length > 0 && <Printed title="Printed" text={told.join('\n')} from="end" />}
+      </section>
+    );
+  }
+  const { error, result, files = [], changes = [], log, needs_world: needsWorld } = outcome.call;
   const shared = {
     blobs: NOTHING,
     onCopy: (text: string) => session.post({ type: 'copy', text }),
@@ -44,6 +55,14 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
       {error === undefined
         ? <ValueView title="Result" value={result ?? null} {...shared} />
         : <div class="try-error"><ErrorWords error={error} onOpen={(place) => session.post({ type: 'source', place })} /></div>}
+      {needsWorld === true && <p class="try-remark">{session.worlds.length > 0 ? 'It reads the state of a world: choose one above.' : 'It reads the state of a world, and no batch file of this workspace has a world with this tool: return it from the `open` of one.'}</p>}
+      {changes.length > 0 && (
+        <section class="value" aria-label="Changes of the world">
+          <header class="section-head"><h3>World</h3><span class="dim">{plural(changes.length, 'row')} changed</span></header>
+          <WorldRows changes={changes} all="a document" onAll={() => session.post({ type: 'document', title: 'changes.json', text: JSON.stringify(changes, null, 2), language: 'json' })} />
+          {error !== undefined && <p class="try-remark">Changed although the call failed.</p>}
+        </section>
+      )}
       {files.map(({ mime_type: media, content }, index) => (media.startsWith('image/')
         ? <ValueView key={index} title={media} label={`${media}, ${index + 1}`} value={`data:${media};base64,${content}`} {...shared} />
         : <p class="try-file" key={index}>{media}, {bytes(Math.floor((content.length * 3) / 4))}</p>))}
@@ -62,7 +81,7 @@ export function RunningView({ running }: { readonly running: Running }) {
     <section aria-label="Outcome">
       <header class="try-outcome"><OutcomeGlyph outcome={undefined} /> <strong>Running</strong> <span class="dim">{duration(Math.max(0, now - running.since))}</span></header>
       <progress class="only-read" aria-label="The tool runs" />
-      {running.told.length > 0 && <Printed title="Printed so far" text={running.told.join('\n')} />}
+      {running.told.length > 0 && <Printed title="Printed so far" text={running.told.join('\n')} from="newest" />}
     </section>
   );
 }
@@ -71,13 +90,4 @@ export function OutcomeGlyph({ outcome }: { readonly outcome: Try['outcome'] | u
   if (outcome === undefined) return <Glyph outcome="running" />;
   if (!('call' in outcome)) return <Glyph outcome={outcome.why === 'cancelled' ? 'truncated' : 'infrastructure'} />;
   return <Glyph outcome={outcome.call.error === undefined ? 'passed' : 'failed'} />;
-}
-
-function Printed({ title, text }: { readonly title: string; readonly text: string }) {
-  return (
-    <section class="value" aria-label={title}>
-      <header class="section-head"><h3>{title}</h3></header>
-      <div class="try-printed"><Ansi text={text.trimEnd()} /></div>
-    </section>
-  );
 }

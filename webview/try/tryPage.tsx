@@ -13,6 +13,7 @@ import { focusOn, idOf, MemberFields } from './form/field.tsx';
 import { Outcome, outcomeText, RunningView } from './outcome.tsx';
 import { Tries } from './tries.tsx';
 import type { TrySession } from './trySession.ts';
+import { WorldChoice } from './worldChoice.tsx';
 import './try.css';
 
 export function TryPage({ session }: { readonly session: TrySession }) {
@@ -20,7 +21,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
   const { tool, running, shown, problem, text, tries: [last] } = session;
   const main = useRef<HTMLElement>(null);
   useKeys(session);
-  useEffect(() => main.current?.querySelector<HTMLElement>('.try-form :is(input, textarea, select)')?.focus(), [tool?.name]);
+  useEffect(() => main.current?.querySelector<HTMLElement>('.try-form :is(.field input, .field textarea, .field select)')?.focus(), [tool?.name]);
   useEffect(() => {
     if (last !== undefined) announce(outcomeText(last.outcome));
   }, [session.tries]);
@@ -39,6 +40,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
       {problem !== undefined && <Banner kind="warning" text={`Its file could not be read anew: ${problem}`} />}
       <div class="try-columns">
         <section class="try-form" aria-label="Arguments">
+          <WorldChoice session={session} />
           <header class="section-head">
             <h2>Arguments</h2>
             <span class="grow" />

@@ -1,7 +1,7 @@
 /** One tool that is tried: what its form holds, the call that is made, and those that were. */
 import { Emitter } from '../../src/common/emitter.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/common/json.ts';
-import { tryToPage, type ListedTool, type PageToTry, type TriedCall, type TryToPage } from '../../src/protocol/tryPage.ts';
+import { tryToPage, type ChosenWorld, type ListedTool, type PageToTry, type TriedCall, type TryToPage, type TryWorld } from '../../src/protocol/tryPage.ts';
 import { asJson, firstMembers, problemsOf, type FormProblem, type Members } from './form/value.ts';
 
 /** What the panel is in: an editor, or a story. */
@@ -16,7 +16,8 @@ export interface Try {
   readonly number: number;
   readonly at: number;
   readonly arguments: Json;
-  readonly outcome: { readonly call: TriedCall } | { readonly why: 'failed' | 'cancelled'; readonly text: string };
+  /** `told`: what was printed until then; a call that was made has it itself. */
+  readonly outcome: { readonly call: TriedCall } | { readonly why: 'failed' | 'cancelled'; readonly text: string; readonly told: readonly string[] };
 }
 
 export interface Running {
@@ -39,6 +40,10 @@ export class TrySession {
   file = '';
   /** Why the file could not be read anew. */
   problem: string | undefined;
+  /** Those it can be called in. */
+  worlds: readonly TryWorld[] = [];
+  /** The one it is called in. */
+  world: ChosenWorld = null;
   members: Members = {};
   /** While the arguments are edited as JSON: the text. */
   text: string | undefined;
@@ -76,6 +81,18 @@ export class TrySession {
     this.#tell();
   }
 
+  /** Chooses the world of a batch, for its first task; undefined: none. */
+  chooseWorld(batch: string | undefined): void {
+    this.world = firstOf(this.worlds.find((one) => one.batch === batch));
+    this.#tell();
+  }
+
+  /** Chooses for which task the world is opened. */
+  chooseTask(task: string): void {
+    if (this.world !== null) this.world = { ...this.world, task };
+    this.#tell();
+  }
+
   /** Goes from fields to text, and back where the text is an object. */
   asText(on: boolean): void {
     if (on) this.text = JSON.stringify(asJson(this.members) ?? {}, null, 2);
@@ -98,7 +115,7 @@ export class TrySession {
       const given = asJson(this.members) ?? {};
       this.running = { since: Date.now(), arguments: given, told: [] };
       this.picked = undefined;
-      this.#host.post({ type: 'run', arguments: given });
+      this.#host.post({ type: 'run', arguments: given, ...(this.worlds.length === 0 ? {} : { world: this.world }) });
     }
     this.#tell();
     return problem;
@@ -130,6 +147,7 @@ export class TrySession {
         this.file = message.file;
         if (this.tool === undefined) this.members = firstMembers(message.tool.parameters);
         this.tool = message.tool;
+        if (message.worlds !== undefined) this.#offer(message.worlds, message.world);
         if (message.arguments !== undefined) this.#fill(message.arguments);
         break;
       case 'told':
@@ -139,9 +157,17 @@ export class TrySession {
         this.#ended({ call: message.call });
         break;
       case 'unmade':
-        this.#ended({ why: message.why, text: message.text });
+        this.#ended({ why: message.why, text: message.text, told: printedIn(this.running?.told ?? [], message.text) });
     }
     this.#tell();
+  }
+
+  /** What was chosen stays while it is there: what `kept` says at first. The first world, unless somebody wanted none. */
+  #offer(worlds: readonly TryWorld[], kept: ChosenWorld | undefined): void {
+    const chosen = this.worlds.length > 0 ? this.world : kept;
+    this.worlds = worlds;
+    const there = worlds.some(({ batch, tasks, more }) => batch === chosen?.batch && (more || tasks.includes(chosen.task)));
+    this.world = chosen === null || (chosen !== undefined && there) ? chosen : firstOf(worlds.find(({ batch }) => batch === chosen?.batch) ?? worlds[0]);
   }
 
   #fill(given: JsonObject): void {
@@ -159,6 +185,15 @@ export class TrySession {
   #tell(): void {
     this.#changed.fire(undefined);
   }
+}
+
+function firstOf(world: TryWorld | undefined): ChosenWorld {
+  return world === undefined ? null : { batch: world.batch, task: world.tasks[0] ?? '' };
+}
+
+/** What is left without the command's own last words, which say again how it ended. */
+function printedIn(told: readonly string[], text: string): readonly string[] {
+  return told.slice(0, told.findLastIndex((line) => !line.startsWith('rollout: ') && !text.includes(line)) + 1);
 }
 
 function argumentsIn(text: string): JsonObject | undefined {

@@ -38,10 +38,16 @@ export const init: Command = {
     }
     await writeEditorTypes(target);
     if (context.json) context.printJson({ folder: target, files: files.map(({ to }) => to) });
-    else context.print(`Made ${template.what} in ${target}.\nRun it:  rollout run ${path.join(path.relative(context.cwd, target), 'batches', template.batch)}`);
+    else context.print(`Made ${template.what} in ${target}.\nRun it:  rollout run ${fromHere(context.cwd, path.join(target, 'batches', template.batch))}`);
     return 0;
   },
 };
+
+/** A file as one types it in a folder: its whole path where the way there would climb (`../../…`). */
+function fromHere(folder: string, file: string): string {
+  const way = path.relative(folder, file);
+  return way.split(path.sep)[0] === '..' ? file : way;
+}
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -11,7 +11,7 @@ interface Verb {
 
 const VERBS: Readonly<Record<string, Verb>> = {
   list: { words: [1, 1], options: [], run: async (context, given) => (await import('./tool/try.ts')).list(context, given) },
-  try: { words: [2, 2], options: ['args', 'arguments'], run: async (context, given) => (await import('./tool/try.ts')).tryIt(context, given) },
+  try: { words: [2, 2], options: ['args', 'arguments', 'batch', 'task'], run: async (context, given) => (await import('./tool/try.ts')).tryIt(context, given) },
   add: {
     words: [1, Infinity], options: ['url', 'header', 'env', 'from', 'server', 'name', 'only', 'dry-run'],
     run: async (context, given) => (await import('./tool/add.ts')).add(context, given),
@@ -21,11 +21,13 @@ const VERBS: Readonly<Record<string, Verb>> = {
 
 export const tool: Command = {
   name: 'tool',
-  usage: 'list FILE | try FILE TOOL | add AGENT [-- COMMAND ARGS…] | openapi SPEC --out FILE',
+  usage: 'list FILE | try FILE TOOL [--batch FILE] | add AGENT [-- COMMAND ARGS…] | openapi SPEC --out FILE',
   text: 'Tools as they are written, without any batch: FILE is a tool module or an agent file. `add` puts an MCP server into an agent file; `openapi` writes a module with a tool for each operation of a service.',
   options: {
     args: { type: 'string', value: 'JSON', text: 'try: the arguments, as one JSON object ({})' },
     arguments: { type: 'string', value: 'FILE', text: 'try: a JSON file with the arguments' },
+    batch: { type: 'string', value: 'FILE', text: 'try: in the world that this batch file names' },
+    task: { type: 'string', value: 'ID', text: 'try: the task it is opened for (the first)' },
     url: { type: 'string', value: 'URL', text: 'add: a server over HTTP, instead of a command' },
     header: { type: 'string', value: 'NAME:VALUE', multiple: true, text: 'add: an HTTP header; secrets as ${env:NAME}' },
     env: { type: 'string', value: 'NAME=VALUE', multiple: true, text: 'add: an environment variable of the command; secrets as ${env:NAME}' },

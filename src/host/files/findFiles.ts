@@ -9,6 +9,12 @@ const LEFT_OUT = ['node_modules', '.git', 'dist', '.rollout'];
 /** Folders of a virtual file system that are looked into: it may answer slowly. */
 const MOST_FOLDERS = 500;
 
+/** Whether it may be a folder with files of ours: names of files mostly have a dot. */
+export function mayHoldFiles({ path }: vscode.Uri): boolean {
+  const names = path.split('/');
+  return !names.at(-1)?.includes('.') && !names.some((name) => LEFT_OUT.includes(name));
+}
+
 /** At most `most` files of a kind in each of the folders. */
 export async function findFiles(folders: readonly vscode.Uri[], kind: StudioFileKind, most: number): Promise<vscode.Uri[]> {
   const found = await Promise.all(folders.map((folder) => (folder.scheme === 'file'

@@ -3,12 +3,14 @@ import * as vscode from 'vscode';
 import { Emitter } from '../../common/emitter.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 import { BatchIndex } from './batchIndex.ts';
-import { ENDINGS, findFiles, type StudioFileKind } from './findFiles.ts';
+import { ENDINGS, findFiles, mayHoldFiles, type StudioFileKind } from './findFiles.ts';
 
 /** Most files of a kind that are listed. */
 const MOST = 1000;
 /** Changes of files come in bursts (a checkout, an edit of many). */
 const SETTLE_MS = 200;
+/** What is in a folder that was copied in may come later than the folder. */
+const FOLDER_SETTLE_MS = 1000;
 
 export class StudioFiles implements vscode.Disposable {
   readonly #changed = new Emitter<StudioFileKind>();
@@ -19,6 +21,7 @@ export class StudioFiles implements vscode.Disposable {
   readonly #found = new Map<StudioFileKind, Promise<vscode.Uri[]>>();
   readonly #disposables: vscode.Disposable[] = [];
   readonly #timers = new Map<StudioFileKind, NodeJS.Timeout>();
+  #folders: NodeJS.Timeout | undefined;
 
   constructor() {
     for (const kind of ['agent', 'batch'] as const) {
@@ -29,7 +32,13 @@ export class StudioFiles implements vscode.Disposable {
       };
       this.#disposables.push(watcher, watcher.onDidCreate(listed), watcher.onDidDelete(listed), watcher.onDidChange(() => this.#tell(kind)));
     }
+    // Of a folder that is copied in, watchers tell, but at times not of what was in it by then.
+    const folders = vscode.workspace.createFileSystemWatcher('**/*', false, true, true);
     this.#disposables.push(
+      folders,
+      folders.onDidCreate((uri) => {
+        if (mayHoldFiles(uri)) this.#refreshSoon();
+      }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.refresh()),
       vscode.workspace.onDidSaveTextDocument(({ fileName }) => {
         if (/\.(jsonl|ndjson|csv|json)$/i.test(fileName)) this.#tell('batch');
@@ -54,6 +63,11 @@ export class StudioFiles implements vscode.Disposable {
     this.#tell('batch');
   }
 
+  #refreshSoon(): void {
+    clearTimeout(this.#folders);
+    this.#folders = setTimeout(() => this.refresh(), FOLDER_SETTLE_MS);
+  }
+
   #tell(kind: StudioFileKind): void {
     clearTimeout(this.#timers.get(kind));
     this.#timers.set(kind, setTimeout(() => {
@@ -63,7 +77,7 @@ export class StudioFiles implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const timer of [...this.#timers.values(), this.#folders]) clearTimeout(timer);
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { TRY_VIEW_TYPE } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
+import type { StudioFiles } from '../files/studioFiles.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { DoAction, RegisterCommand, Services } from '../services.ts';
 import { registerGroup } from '../window/commands.ts';
@@ -11,12 +12,12 @@ import type { TryPanels } from './try/tryPanels.ts';
 const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({ language, scheme: 'file' }));
 const AGENT: vscode.DocumentFilter = { pattern: '**/*.agent.{yaml,yml,json}', scheme: 'file' };
 
-export function registerTools(services: Services, register: RegisterCommand, { values, act }: { readonly values: StoredValues; readonly act: DoAction }): vscode.Disposable {
+export function registerTools(services: Services, register: RegisterCommand, { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles }): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   let made: TryPanels | undefined;
   const panels = async (): Promise<TryPanels> => {
     const { TryPanels: Panels } = await import('./try/tryPanels.ts');
-    return made ??= new Panels(services, { values, act });
+    return made ??= new Panels(services, { values, act, files });
   };
   return vscode.Disposable.from(
     changed,

@@ -1,6 +1,6 @@
 /** The panel of “Try Tool…” in its states. */
 import type { Json, JsonObject } from '../../../src/common/json.ts';
-import type { ListedTool, TriedCall, TryToPage } from '../../../src/protocol/tryPage.ts';
+import type { ListedTool, TriedCall, TryToPage, TryWorld } from '../../../src/protocol/tryPage.ts';
 import { TryPage } from '../../try/tryPage.tsx';
 import { TrySession } from '../../try/trySession.ts';
 import { story } from '../index.ts';
@@ -46,14 +46,30 @@ function panel(...steps: readonly (TryToPage | 'run' | ((session: TrySession) =>
   return <TryPage session={session} />;
 }
 
-const tool = (of: ListedTool, given?: JsonObject, problem?: string): TryToPage => ({ type: 'tool', tool: of, file: 'tools/catalogue.ts', ...(given === undefined ? {} : { arguments: given }), ...(problem === undefined ? {} : { problem }) });
+const tool = (of: ListedTool, given?: JsonObject, problem?: string): TryToPage => ({ type: 'tool', tool: of, file: 'tools/catalogue.ts', worlds: [], ...(given === undefined ? {} : { arguments: given }), ...(problem === undefined ? {} : { problem }) });
+/** Lines that a tool printed while it ran. */
+const told = (...texts: readonly string[]): TryToPage[] => texts.map((text) => ({ type: 'told', text }));
+const MANY = Array.from({ length: 60 }, (_, index) => `shelf ${index + 1} of 80: ${(index * 7) % 23} books`);
 const made = (call: TriedCall): TryToPage => ({ type: 'made', call });
+
+const RENEW: ListedTool = { name: 'renew_loan', description: 'Renews one loan by 14 days.', effect: 'restorable', parameters: { type: 'object', required: ['loan_id'], properties: { loan_id: { type: 'string', description: 'Id of a loan, from list_loans' } } }, from: { kind: 'module', name: 'tools/loans.ts' } };
+const WORLDS: readonly TryWorld[] = [
+  { batch: '/w/batches/desk.batch.yaml', name: 'batches/desk.batch.yaml', tasks: ['renew-one', 'return-one', 'a-request-of-two-members-at-once'], more: false },
+  { batch: '/w/batches/all-branches-of-the-county.batch.yaml', name: 'batches/all-branches-of-the-county.batch.yaml', tasks: ['renew-one'], more: true },
+];
+const LOAN = { id: 'L-3001', copy_id: 'C-201-1', member_id: 'M-1001', borrowed: '2026-02-16', due: '2026-03-20', renewals: 0, returned: null };
+const RENEWED: Partial<TriedCall> = { world: { name: 'library', task: 'renew-one' }, changes: [{ table: 'loans', key: 'L-3001', op: 'update', before: LOAN, after: { ...LOAN, due: '2026-04-03', renewals: 1 } }, { table: 'reminders', key: 'R-7', op: 'delete', before: { id: 'R-7', loan: 'L-3001' } }] };
+const renew = (worlds: readonly TryWorld[] = WORLDS): TryToPage => ({ type: 'tool', tool: RENEW, file: 'tools/loans.ts', worlds: [...worlds], arguments: { loan_id: 'L-3001' } });
+const stateless: TriedCall = { status: 'error', ms: 3, log: '', needs_world: true, error: { class: 'tool_error', message: '`state` is undefined, for no world is open: Cannot read properties of undefined (reading ‘renew’)', stack: 'TypeError: no\n    at run (tools/loans.ts:20:59)', place: { file: 'tools/loans.ts', line: 20, column: 59 } } };
 
 story('try', 'new', () => panel(tool(SEARCH)));
 story('try', 'filled', () => panel(tool(SEARCH, GIVEN)));
 story('try', 'problems', () => panel(tool(SEARCH, { ...GIVEN, copies: 12, authors: [], due: 'soon', address: { street: '' }, page: 2 }), 'run'));
 story('try', 'json', () => panel(tool(SEARCH, { ...GIVEN, copies: 'two' }), (session) => session.asText(true)));
-story('try', 'running', () => panel(tool(SHORT, { query: 'tides' }), 'run', { type: 'told', text: 'asking the harbour branch' }, { type: 'told', text: '2 of 3 branches' }), { busy: true });
+story('try', 'running', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told('asking the harbour branch', '2 of 3 branches')), { busy: true });
+story('try', 'printing', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY)), { busy: true });
+story('try', 'cancelled', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY, 'rollout: interrupted'), { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' }));
+story('try', 'failed', () => panel(tool(SHORT, { query: 'tides' }), 'run', ...told('\u001b[32mreading the shelves\u001b[0m', 'rollout: The library does not answer.'), { type: 'unmade', why: 'failed', text: 'The library does not answer.' }));
 story('try', 'result', () => panel(tool(SHORT, { query: 'tides' }), 'run', made(ok(BOOKS, { log: 'asking the harbour branch\n', retries: [{ class: 'timeout' }] }))));
 story('try', 'tries', () => panel(
   tool(SHORT, { query: 'tides' }), 'run', made(ok((BOOKS as { books: Json }).books)), 'run', { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' }, 'run', made(failure), 'run',
@@ -61,3 +77,6 @@ story('try', 'tries', () => panel(
 ));
 story('try', 'error', () => panel(tool(SHORT, { query: 'tides' }, 'tools/catalogue.ts:4: “)” expected.'), 'run', made(failure)));
 story('try', 'picture', () => panel(tool({ ...SHORT, parameters: { type: 'object', properties: {} } }), 'run', made(ok('a map of the branch', { files: [{ mime_type: 'image/png', content: PIXEL }, { mime_type: 'audio/wav', content: PIXEL }] }))));
+story('try', 'world', () => panel(renew(), 'run', made(ok({ loan_id: 'L-3001', due: '2026-04-03' }, RENEWED))));
+story('try', 'world-entered', () => panel(renew(), (session) => session.chooseWorld(WORLDS[1]?.batch), (session) => session.chooseTask('renew-late'), 'run', made({ ...failure, ...RENEWED })));
+story('try', 'no-world', () => panel(renew(), (session) => session.chooseWorld(undefined), 'run', made(stateless)));

@@ -1,9 +1,12 @@
+import path from 'node:path';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Json } from '../../../common/json.ts';
 import { readJsonFile } from '../../jsonFile.ts';
 import { listTools, readToolFile, tryTool } from '../../../rerun/tryTool.ts';
+import { readBatchWorld, tryInWorld } from '../../../rerun/tryInWorld.ts';
+import type { TriedCall } from '../../../rerun/tryRoom.ts';
 import { durationText } from '../../../trace/text/units.ts';
-import { errorText as traceErrorText, placeText, valueText } from '../../../trace/text/values.ts';
+import { changeText, errorText as traceErrorText, placeText, valueText } from '../../../trace/text/values.ts';
 import { textOption, type Given, type Outcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
@@ -23,18 +26,28 @@ export async function list(context: Context, { words: [file = ''] }: Given): Pro
 
 /** Exit code 1 when the tool failed. */
 export async function tryIt(context: Context, given: Given): Promise<Outcome> {
-  const [file = '', name = ''] = given.words;
-  const args = argumentsOf(context, given);
-  const made = await tryTool(await readToolFile(file, context.cwd, context.env), { tool: name, arguments: args }, context.env, (text) => context.tell(text.trimEnd()), context.signal);
+  const made = await call(context, given);
   if (context.json) {
     context.printJson(made);
     return made.error === undefined ? 0 : 1;
   }
-  const { error, result, ms, retries = [], files = [] } = made;
+  const { error, result, ms, retries = [], changes = [], files = [], world } = made;
+  for (const change of changes) context.print(`± ${changeText(change)}`);
   context.print(error === undefined ? valueText(result ?? null, true) : [`✗ ${traceErrorText(error)}`, error.stack?.split('\n').slice(1).join('\n') ?? placeText(error) ?? ''].join('\n').trimEnd());
   for (const { mime_type: media, content } of files) context.print(`+ ${media}, ${Math.floor((content.length * 3) / 4).toLocaleString('en')} bytes`);
-  context.tell(`${durationText(ms)}${retries.length === 0 ? '' : `, made again ${retries.length}×`}`);
+  context.tell(`${durationText(ms)}${retries.length === 0 ? '' : `, made again ${retries.length}×`}${world === undefined ? '' : `, in the world ${world.name} of task ${world.task}`}`);
+  if (made.needs_world === true) context.tell('Give --batch BATCH.yaml, of a batch whose world has the tool: it is then called in that world.');
   return error === undefined ? 0 : 1;
+}
+
+async function call(context: Context, given: Given): Promise<TriedCall> {
+  const [file = '', tool = ''] = given.words;
+  const [batch, task] = [textOption(given, 'batch'), textOption(given, 'task')];
+  const asked = { tool, arguments: argumentsOf(context, given) };
+  const told = (text: string): void => context.tell(text.trimEnd());
+  if (batch !== undefined) return tryInWorld(await readBatchWorld(batch, task, context.cwd, context.env), path.resolve(context.cwd, file), asked, told, context.signal);
+  if (task !== undefined) throw new StudioError('usage', '--task means nothing without --batch.', { mend: 'Give the batch file whose world is opened for that task.' });
+  return tryTool(await readToolFile(file, context.cwd, context.env), asked, context.env, told, context.signal);
 }
 
 function argumentsOf(context: Context, given: Given): Json {

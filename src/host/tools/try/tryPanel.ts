@@ -7,11 +7,17 @@ import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../common/json.ts';
 import { pageHtml } from '../../../common/pageHtml.ts';
-import { pageToTry, triedCall, type ListedTool, type PageToTry, type TriedCall, type TryShown, type TryToPage } from '../../../protocol/tryPage.ts';
+import { pageToTry, triedCall, type ChosenWorld, type ListedTool, type PageToTry, type TriedCall, type TryShown, type TryToPage, type TryWorld } from '../../../protocol/tryPage.ts';
 import type { Place } from '../../../trace/schema.ts';
 import { pageFolder } from '../../pages/webviewFiles.ts';
 import type { DoAction } from '../../services.ts';
 import type { ToolCli } from './toolCli.ts';
+
+/** What a panel begins with. */
+export interface TryStart {
+  readonly arguments?: JsonObject;
+  readonly world?: ChosenWorld;
+}
 
 export interface TryPanelOptions {
   readonly context: vscode.ExtensionContext;
@@ -20,8 +26,10 @@ export interface TryPanelOptions {
   readonly act: DoAction;
   /** Says what went wrong with something the panel asked for. */
   readonly failed: (error: unknown) => void;
-  /** Arguments of the last call, for the next time the tool is tried. */
-  readonly keep: (given: JsonObject) => void;
+  /** The worlds it can be called in, as the workspace's files are now. */
+  readonly worlds: (tool: string) => Promise<TryWorld[]>;
+  /** Arguments and world of the last call, for the next time the tool is tried. */
+  readonly keep: (last: TryStart & { readonly arguments: JsonObject }) => void;
   readonly closed: () => void;
 }
 
@@ -31,18 +39,23 @@ export class TryPanel {
   readonly #options: TryPanelOptions;
   readonly #listeners: readonly vscode.Disposable[];
   #tool: ListedTool;
-  /** To begin with, once the page is there. */
-  #given: JsonObject | undefined;
+  /** Once the page is there. */
+  readonly #start: TryStart;
   #calling: AbortController | undefined;
   #reading: AbortController | undefined;
+  /** The page is there, and was or will be told what it begins with. */
+  #isReady = false;
+  #isReleased = false;
+  /** Why its file could not be read anew. */
+  #problem: string | undefined;
   /** Somebody said once that what it changes may be changed. */
   #accepted = false;
 
   /** `view`: to be shown in. `file`: the tool module or agent file. */
-  constructor(view: vscode.WebviewPanel, file: string, tool: ListedTool, given: JsonObject | undefined, options: TryPanelOptions) {
+  constructor(view: vscode.WebviewPanel, file: string, tool: ListedTool, start: TryStart, options: TryPanelOptions) {
     this.file = file;
     this.#tool = tool;
-    this.#given = given;
+    this.#start = start;
     this.#options = options;
     const { context } = options;
     this.#view = view;
@@ -68,11 +81,18 @@ export class TryPanel {
   show(tool: ListedTool, given: JsonObject | undefined): void {
     this.#view.reveal();
     this.#tool = tool;
-    this.#tell(given);
+    this.#problem = undefined;
+    this.#tellSoon(given === undefined ? {} : { arguments: given });
+  }
+
+  /** Batch files came, went or changed. */
+  showWorlds(): void {
+    if (this.#isReady) this.#tellSoon({});
   }
 
   /** Ends what goes on; the tab stays. */
   release(): void {
+    this.#isReleased = true;
     this.#calling?.abort();
     this.#reading?.abort();
     for (const listener of this.#listeners) listener.dispose();
@@ -87,10 +107,11 @@ export class TryPanel {
   async #take(message: PageToTry): Promise<void> {
     switch (message.type) {
       case 'ready':
-        this.#tell(this.#given);
+        this.#isReady = true;
+        await this.#tell(this.#start);
         return;
       case 'run':
-        await this.#run(message.arguments);
+        await this.#run(message.arguments, message.world);
         return;
       case 'cancel':
         this.#calling?.abort();
@@ -106,18 +127,18 @@ export class TryPanel {
     }
   }
 
-  async #run(given: Json): Promise<void> {
+  async #run(given: Json, world: ChosenWorld | undefined): Promise<void> {
     if (this.#calling !== undefined) return;
     const calling = new AbortController();
     this.#calling = calling;
     try {
-      if (isJsonObject(given)) this.#options.keep(given);
+      if (isJsonObject(given)) this.#options.keep({ arguments: given, ...(world === undefined ? {} : { world }) });
       if (!(await this.#isAccepted())) {
         this.#post({ type: 'unmade', why: 'cancelled', text: 'It was not to be called.' });
         return;
       }
       await vscode.workspace.saveAll(false); // its code is read from the disk
-      this.#post({ type: 'made', call: await this.#call(given, calling.signal) });
+      this.#post({ type: 'made', call: await this.#call(given, world ?? null, calling.signal) });
     } catch (error) {
       this.#post({ type: 'unmade', why: calling.signal.aborted || StudioError.is(error, 'cancelled') ? 'cancelled' : 'failed', text: errorText(error) });
     } finally {
@@ -125,12 +146,13 @@ export class TryPanel {
     }
   }
 
-  async #call(given: Json, signal: AbortSignal): Promise<TriedCall> {
+  async #call(given: Json, world: ChosenWorld, signal: AbortSignal): Promise<TriedCall> {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-form-'));
     try {
       const file = path.join(folder, 'arguments.json');
       await writeFile(file, JSON.stringify(given));
-      return triedCall.parse(await this.#options.cli.json(this.file, ['try', this.file, this.#tool.name, '--arguments', file], signal, (text) => this.#post({ type: 'told', text })));
+      const place = world === null ? [] : ['--batch', world.batch, ...(world.task === '' ? [] : ['--task', world.task])];
+      return triedCall.parse(await this.#options.cli.json(this.file, ['try', this.file, this.#tool.name, '--arguments', file, ...place], signal, (text) => this.#post({ type: 'told', text })));
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -160,10 +182,13 @@ export class TryPanel {
       const { tools, problems } = await this.#options.cli.list(this.file, reading.signal);
       const found = tools.find(({ name }) => name === this.#tool.name);
       if (found !== undefined) this.#tool = found;
-      if (!reading.signal.aborted) this.#tell(undefined, found === undefined ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} any more.`) : undefined);
+      if (reading.signal.aborted) return;
+      this.#problem = found === undefined ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} any more.`) : undefined;
     } catch (error) {
-      if (!reading.signal.aborted) this.#tell(undefined, errorText(error));
+      if (reading.signal.aborted) return;
+      this.#problem = errorText(error);
     }
+    this.#tellSoon({});
   }
 
   /** A line of a stack; without one the tool, or its file. Beside the panel, unless the file is in sight. */
@@ -178,14 +203,24 @@ export class TryPanel {
     await vscode.window.showTextDocument(document, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside, selection: new vscode.Range(position, position) });
   }
 
-  #tell(given: JsonObject | undefined, problem?: string): void {
-    this.#post({
-      type: 'tool', tool: this.#tool, file: vscode.workspace.asRelativePath(this.file, false),
-      ...(given === undefined ? {} : { arguments: given }), ...(problem === undefined ? {} : { problem }),
-    });
+  #tellSoon(start: TryStart): void {
+    this.#tell(start).catch((error: unknown) => this.#options.failed(error));
   }
 
+  /** The form does not wait for the worlds: to find the batch files may take a while, in a window that has just begun most of all. */
+  async #tell({ arguments: given, world }: TryStart): Promise<void> {
+    this.#post({ ...this.#message(), ...(given === undefined ? {} : { arguments: given }) });
+    const worlds = await this.#options.worlds(this.#tool.name);
+    this.#post({ ...this.#message(), worlds, ...(world === undefined ? {} : { world }) });
+  }
+
+  #message(): Extract<TryToPage, { type: 'tool' }> {
+    return { type: 'tool', tool: this.#tool, file: vscode.workspace.asRelativePath(this.file, false), ...(this.#problem === undefined ? {} : { problem: this.#problem }) };
+  }
+
+  /** What comes after the tab was closed is for nobody. */
   #post(message: TryToPage): void {
+    if (this.#isReleased) return;
     void this.#view.webview.postMessage(message);
   }
 }

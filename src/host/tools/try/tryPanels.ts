@@ -1,37 +1,47 @@
-/** The panels of “Try Tool…”: one per tool, with the arguments it was last tried with. The tool runs in a process of its own. */
+/** The panels of “Try Tool…”: one per tool, with the arguments and in the world it was last tried with. The tool runs in a process of its own. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
+import type { Subscription } from '../../../common/emitter.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { JsonObject } from '../../../common/json.ts';
-import { tryShown, type ListedTool } from '../../../protocol/tryPage.ts';
+import { chosenWorld, tryShown, type ListedTool, type TryWorld } from '../../../protocol/tryPage.ts';
 import { TRY_VIEW_TYPE } from '../../contributions/names.ts';
+import type { StudioFiles } from '../../files/studioFiles.ts';
+import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import type { StoredValues } from '../../launch/values/storedValues.ts';
 import type { DoAction, Services } from '../../services.ts';
 import { webviewOptions } from '../../pages/webviewFiles.ts';
 import { withProgress } from '../../window/progress.ts';
 import { ToolCli } from './toolCli.ts';
-import { TryPanel } from './tryPanel.ts';
+import { TryPanel, type TryStart } from './tryPanel.ts';
 
 const MEMORY = 'tries';
 const MOST_KEPT = 50;
 const MOST_KEPT_CHARS = 20_000;
-const kept = z.array(z.object({ file: z.string(), tool: z.string(), arguments: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject> })).catch([]);
+const kept = z.array(z.object({ file: z.string(), tool: z.string(), arguments: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>, world: chosenWorld.optional() })).catch([]);
 
 export class TryPanels implements vscode.Disposable {
   readonly #services: Pick<Services, 'cli' | 'log' | 'context'>;
   readonly #cli: ToolCli;
   readonly #act: DoAction;
+  readonly #files: StudioFiles;
+  readonly #listening: Subscription;
   readonly #panels = new Set<TryPanel>();
 
-  constructor(services: Pick<Services, 'cli' | 'log' | 'context'>, { values, act }: { readonly values: StoredValues; readonly act: DoAction }) {
+  constructor(services: Pick<Services, 'cli' | 'log' | 'context'>, { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles }) {
     this.#services = services;
     this.#act = act;
+    this.#files = files;
+    this.#listening = files.changed((kind) => {
+      if (kind === 'batch') for (const panel of this.#panels) panel.showWorlds();
+    });
     this.#cli = new ToolCli(services.cli, values);
   }
 
   /** The tabs stay: the next window brings their panels back. */
   dispose(): void {
+    this.#listening.dispose();
     for (const panel of this.#panels) panel.release();
   }
 
@@ -78,13 +88,24 @@ export class TryPanels implements vscode.Disposable {
   }
 
   #show(view: vscode.WebviewPanel, file: string, tool: ListedTool, given?: JsonObject): void {
-    const panel: TryPanel = new TryPanel(view, file, tool, given ?? this.#kept().find((one) => one.file === file && one.tool === tool.name)?.arguments, {
+    const last = this.#kept().find((one) => one.file === file && one.tool === tool.name);
+    const args = given ?? last?.arguments;
+    const start: TryStart = { ...(args === undefined ? {} : { arguments: args }), ...(last?.world === undefined ? {} : { world: last.world }) };
+    const panel: TryPanel = new TryPanel(view, file, tool, start, {
       context: this.#services.context, cli: this.#cli, act: this.#act,
       failed: (error) => this.#failed(error),
-      keep: (last) => this.#keep(file, tool.name, last),
+      worlds: (name) => this.#worlds(file, name),
+      keep: (call) => this.#keep(file, tool.name, call),
       closed: () => this.#panels.delete(panel),
     });
     this.#panels.add(panel);
+  }
+
+  async #worlds(file: string, tool: string): Promise<TryWorld[]> {
+    const uri = vscode.Uri.file(file);
+    const [{ toolWorlds }, batches] = await Promise.all([import('./toolWorlds.ts'), this.#files.index.all()]);
+    const onDisk = batches.filter((batch) => batch.uri.scheme === 'file').map((batch) => ({ ...batch, file: batch.uri.fsPath, name: vscode.workspace.asRelativePath(batch.uri) }));
+    return toolWorlds(onDisk, { name: tool, path: pathOf(uri) }, workspaceFiles(folderOf(uri)));
   }
 
   #failed(error: unknown): void {
@@ -96,11 +117,11 @@ export class TryPanels implements vscode.Disposable {
     return kept.parse(this.#services.context.workspaceState.get(MEMORY) ?? []);
   }
 
-  /** Of every tool the last arguments; long ones are for the panel alone. */
-  #keep(file: string, tool: string, given: JsonObject): void {
-    if (JSON.stringify(given).length > MOST_KEPT_CHARS) return;
+  /** Of every tool the last arguments and world; long ones are for the panel alone. */
+  #keep(file: string, tool: string, call: TryStart & { readonly arguments: JsonObject }): void {
+    if (JSON.stringify(call.arguments).length > MOST_KEPT_CHARS) return;
     const others = this.#kept().filter((one) => one.file !== file || one.tool !== tool);
-    this.#services.context.workspaceState.update(MEMORY, [{ file, tool, arguments: given }, ...others].slice(0, MOST_KEPT)).then(undefined, (error: unknown) => this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`));
+    this.#services.context.workspaceState.update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MOST_KEPT)).then(undefined, (error: unknown) => this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`));
   }
 }
 

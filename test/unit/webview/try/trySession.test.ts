@@ -1,7 +1,7 @@
 /** A tool that is tried: what its panel asks of the extension, and what it keeps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ListedTool, PageToTry, TriedCall, TryToPage } from '../../../../src/protocol/tryPage.ts';
+import type { ChosenWorld, ListedTool, PageToTry, TriedCall, TryToPage, TryWorld } from '../../../../src/protocol/tryPage.ts';
 import { TrySession } from '../../../../webview/try/trySession.ts';
 
 const TOOL: ListedTool = { name: 'count', description: '', effect: 'pure', from: { kind: 'module', name: 'words.ts' }, parameters: { type: 'object', required: ['text', 'n'], properties: { text: { type: 'string' }, n: { type: 'integer' } } } };
@@ -11,7 +11,7 @@ function session(): { readonly session: TrySession; readonly posted: PageToTry[]
   const posted: PageToTry[] = [];
   let take: (data: unknown) => void = () => assert.fail('nobody listens');
   const made = new TrySession({ post: (message) => posted.push(message), listen: (listener) => { take = listener; } });
-  take({ type: 'tool', tool: TOOL, file: 'words.ts' });
+  take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [] });
   return { session: made, posted, told: (message) => take(message) };
 }
 
@@ -42,6 +42,24 @@ test('the last twenty tries are kept; one is looked at, its arguments are put ba
   assert.deepEqual(one.members, { text: 'a', n: 5 });
 });
 
+test('what was printed stays with a call that was cancelled, or could not be made; not the last words of the command', () => {
+  const { session: one, told } = session();
+  one.write({ text: 'a', n: 1 });
+  const ended = (lines: readonly string[], end: TryToPage): readonly string[] | undefined => {
+    one.run();
+    for (const text of lines) told({ type: 'told', text });
+    told(end);
+    const [last] = one.tries;
+    return last !== undefined && 'told' in last.outcome ? last.outcome.told : undefined;
+  };
+  assert.deepEqual(ended(['counting', '1 of 3', 'rollout: interrupted'], { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' }), ['counting', '1 of 3']);
+  assert.deepEqual(ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], { type: 'unmade', why: 'failed', text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key' }), ['loading']);
+  assert.deepEqual(ended(['rollout: There is no folder x.'], { type: 'unmade', why: 'failed', text: 'There is no folder x.' }), []);
+  assert.equal(ended(['counting'], { type: 'made', call: { ...CALL, log: 'counting\n' } }), undefined, 'a call that was made has it in its log');
+  one.pick(1);
+  assert.ok(one.shown !== undefined && 'told' in one.shown.outcome && one.shown.outcome.told.length === 2, 'also when it is looked at again');
+});
+
 test('arguments are edited as text and as fields, one after the other', () => {
   const { session: one, told } = session();
   one.write({ text: 'a', n: 1 });
@@ -52,6 +70,43 @@ test('arguments are edited as text and as fields, one after the other', () => {
   one.writeText('{"text": "b", "n": 2}');
   one.asText(false);
   assert.deepEqual([one.text, one.members], [undefined, { text: 'b', n: 2 }]);
-  told({ type: 'tool', tool: { ...TOOL, description: 'new' }, file: 'words.ts' });
+  told({ type: 'tool', tool: { ...TOOL, description: 'new' }, file: 'words.ts', worlds: [] });
   assert.deepEqual([one.tool?.description, one.members], ['new', { text: 'b', n: 2 }], 'what was filled in stays when the tool is read anew');
+});
+
+test('it is called in the first world, or the one that was chosen, as long as that is there', () => {
+  const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
+  const large: TryWorld = { batch: '/w/large.batch.yaml', name: 'large.batch.yaml', tasks: ['one'], more: true };
+  const { session: one, posted, told } = session();
+  const offer = (worlds: TryWorld[], world?: ChosenWorld): ChosenWorld => {
+    told({ type: 'tool', tool: TOOL, file: 'words.ts', worlds, ...(world === undefined ? {} : { world }) });
+    return one.world;
+  };
+  assert.equal(one.world, null);
+  assert.deepEqual(offer([desk, large]), { batch: desk.batch, task: 'one' }, 'the first one');
+  one.chooseTask('two');
+  assert.deepEqual(offer([large, desk], null), { batch: desk.batch, task: 'two' }, 'what was chosen here stays');
+  assert.deepEqual(offer([{ ...desk, tasks: ['three'] }]), { batch: desk.batch, task: 'three' }, 'a task that is gone');
+  assert.deepEqual(offer([large]), { batch: large.batch, task: 'one' }, 'a batch that is gone');
+  one.chooseTask('far down');
+  assert.deepEqual(offer([large]), { batch: large.batch, task: 'far down' });
+  one.write({ text: 'a', n: 1 });
+  one.run();
+  told({ type: 'made', call: CALL });
+  one.chooseWorld(undefined);
+  assert.equal(offer([large]), null, 'none is a choice');
+  told({ type: 'tool', tool: TOOL, file: 'words.ts' });
+  assert.deepEqual(one.worlds, [large], 'what is not told again is as it was');
+  one.run();
+  assert.deepEqual(posted.filter(({ type }) => type === 'run').map((message) => 'world' in message && message.world), [{ batch: large.batch, task: 'far down' }, null]);
+});
+
+test('the last choice of an earlier panel is kept', () => {
+  const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
+  for (const world of [null, { batch: desk.batch, task: 'two' }]) {
+    let take: (data: unknown) => void = () => assert.fail('nobody listens');
+    const made = new TrySession({ post: () => undefined, listen: (listener) => { take = listener; } });
+    take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [desk], world });
+    assert.deepEqual(made.world, world);
+  }
 });
