@@ -77,7 +77,7 @@ async function readStream(body: IncomingBody, builder: AnswerBuilder, call: Call
       return;
     }
     const chunk = parseChunk(data);
-    if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined) throw new AnswerError(streamedFailure(chunk['error'], call.request.tools.length > 0, Date.now()));
+    if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined) throw new AnswerError(streamedFailure(chunk['error'], call.request, Date.now()));
     onText(builder.chunk(chunk));
   });
   await body.pipe((bytes) => reader.push(bytes));

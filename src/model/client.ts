@@ -50,7 +50,7 @@ const LAST_BACKOFF_MS = 5_000;
 const UNREADABLE_TRIES = 3;
 
 /** Refusals that are about the set-up, as the server is told of them. */
-const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = { denied: 'denied', missing: 'missing', unreachable: 'missing', no_tools: 'missing' };
+const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = { denied: 'denied', missing: 'missing', unreachable: 'missing', no_tools: 'missing', max_tokens: 'missing' };
 
 /** A client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
 export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
@@ -108,7 +108,7 @@ class Completion {
           return { ...reply, retries: this.#retries };
         } catch (thrown) {
           if (this.#context.signal.aborted) throw cancelled(this.#context.signal);
-          failure = failureOf(thrown, this.#request.tools.length > 0, Date.now());
+          failure = failureOf(thrown, this.#request, Date.now());
           this.#tell(permit, failure);
         } finally {
           permit.release();
@@ -146,7 +146,7 @@ class Completion {
           });
         } catch (thrown) {
           if (seen.answer || this.#context.signal.aborted) throw thrown;
-          const failure = failureOf(thrown, this.#request.tools.length > 0, Date.now());
+          const failure = failureOf(thrown, this.#request, Date.now());
           if (failure.what !== 'refused' || !dialect.learn(failure.text, prepared.sent)) throw thrown;
         }
       }
@@ -174,6 +174,7 @@ class Completion {
       case 'denied':
       case 'missing':
       case 'no_tools':
+      case 'max_tokens':
       case 'unreachable':
       case 'unreadable':
       case 'overflow':

@@ -5,17 +5,31 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { jsonOf } from '../../src/common/json.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { textOf, toolCallsOf, type Call, type Trajectory } from './support/calls.ts';
+import { textOf, toolCallsOf, toolUses, type Call, type Trajectory } from './support/calls.ts';
 import { DeskBench, type Report } from './support/deskBench.ts';
 import { Engine } from './support/engine.ts';
+import { GaiaBench } from './support/gaiaBench.ts';
 import { deskTasks, endlessTask } from './support/tasks.ts';
 
 const TASKS = 40;
+/** Of the workspace for GAIA, without the one that needs a browser. */
+const TOOLS = ['terminal', 'code', 'calculator', 'files', 'spreadsheet', 'documents'];
 /** Longest time one batch may take. */
 const PATIENCE_MS = 240_000;
 /** No vLLM is up again within this time. */
 const SOONEST_START_MS = 5_000;
+/** What a model has to hear of a call that it could do better. */
+const WHAT_IS_WRONG: Readonly<Record<string, RegExp>> = {
+  unknown_tool: /There is no tool .*The tools are: find_member, loans_of, renew_loan\.$/s,
+  malformed_output: /not valid JSON .*Give one JSON object that matches \{"type":"object"/s,
+  invalid_arguments: /match.*(?:its schema|\{"type":"object")/s,
+};
+/** An answer with calls, in the form that the model's template gives it. */
+const WELL_WRITTEN = /^<think>[^<]*<\/think>[^<]*(?:<tool_call>\n[^<\n]*\n<\/tool_call>\s*)+<\|im_end\|>$/;
+/** Most calls at once that an engine is asked again with after it was too busy. */
+const A_HANDFUL = 16;
 const MARKS = /<\/?think>|<\|im_end\|>/g;
 
 describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
@@ -67,13 +81,17 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       assert.ok(calls.filter((call) => (call.end.data.usage?.cached_tokens ?? 0) > 0).length > calls.length / 2, 'prompts begin alike');
     });
 
-    it('keeps reasoning apart from the answer', () => {
+    it('keeps reasoning apart from the answer', async () => {
       const reasoned = calls.filter((call) => textOf(call.parts, 'reasoning').trim() !== '');
       assert.ok(reasoned.length > calls.length * 0.9, `${reasoned.length} of ${calls.length}`);
-      assert.ok(reasoned.every((call) => !textOf(call.parts, 'reasoning').includes('think>')));
+      assert.ok(reasoned.every((call) => !textOf(call.parts, 'reasoning').includes('</think>')));
       const answers = calls.filter((call) => textOf(call.parts, 'text').trim() !== '');
       assert.ok(answers.length > calls.length / 4);
-      assert.ok(answers.filter((call) => textOf(call.parts, 'text').includes('think>')).length < answers.length / 10, 'only where the model itself wrote it twice');
+      for (const { parts, tokens } of answers) {
+        if (!textOf(parts, 'text').includes('</think>')) continue;
+        const said = await engine.detokenize(tokens!.completion);
+        assert.ok(said.split('</think>').length > 2, `only where the model itself wrote it twice: ${said}`);
+      }
     });
 
     it('calls tools, and they run', () => {
@@ -81,6 +99,35 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const well = trajectories.flatMap(({ events }) => events.filter((event) => event.kind === 'tool.end' && event.data.status === 'ok'));
       assert.equal(started.length, calls.reduce((sum, call) => sum + call.parts.filter((part) => part.type === 'tool_call').length, 0));
       assert.ok(well.length >= 15, `${well.length} of ${started.length} calls went well`);
+    });
+
+    it('hears what is wrong with a malformed call, which is recorded as it was written, and goes on', (test) => {
+      const names = ['find_member', 'loans_of', 'renew_loan'];
+      const met = new Map<string, number>();
+      for (const { events, calls: own, end, rollout } of trajectories) {
+        for (const { start, end: done, written, heard } of toolUses(events)) {
+          const { name, arguments: given, raw, call } = start.data;
+          const where = `call ${start.seq} of ${rollout}`;
+          const wrong = !names.includes(name) ? 'unknown_tool' : raw !== undefined ? 'malformed_output' : undefined;
+          assert.equal(written.name, name, where);
+          assert.deepEqual(written.arguments, raw ?? given, where);
+          if (raw !== undefined) assert.deepEqual([given, isObject(raw)], [{}, false], where);
+          // Arguments that are JSON may still not fit, and a tool may refuse what does.
+          const error = done.data.error;
+          if (wrong !== undefined) assert.equal(error?.class, wrong, where);
+          else assert.ok(error === undefined || error.class === 'invalid_arguments' || error.class === 'tool_error', `${where}: ${error?.class ?? ''}`);
+          if (error !== undefined) {
+            met.set(error.class, (met.get(error.class) ?? 0) + 1);
+            assert.equal(done.data.status, 'error');
+            assert.match(error.message, WHAT_IS_WRONG[error.class] ?? /./, where);
+            assert.deepEqual(heard.parts, [{ type: 'tool_call_response', id: call, response: `Error (${error.class}): ${error.message}` }], where);
+          }
+          const next = own.find((one) => one.start.seq > done.seq);
+          if (next === undefined) assert.equal(end.error?.class, 'limit', `${where} was its last step`);
+          else assert.ok(next.start.data.context.some(([first, last]) => first <= heard.m && heard.m <= last), `${where} is answered`);
+        }
+      }
+      test.diagnostic([...met].map(([name, count]) => `${name} ${count}`).join(', '));
     });
 
     it('was asked what the record says: every prompt is what it makes of the recorded messages and tools', async () => {
@@ -94,13 +141,13 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
         for (const [index, { start, tokens }] of own.entries()) {
           assert.ok(tokens !== undefined);
           const { of, keep = 0 } = tokens.record.prompt;
-          if (index === 0) assert.equal(of, undefined);
-          if (of === undefined) continue;
+          const before = own[index - 1];
+          assert.equal(of, before?.start.seq);
+          if (before === undefined) continue;
           later += 1;
           const base = tokens.base ?? [];
-          assert.equal(of, own[index - 1]?.start.seq);
-          assert.ok(keep > 0 && keep <= base.length);
-          // As far as it goes, and no further: what the template writes anew differs at once.
+          // All that was asked before is in it, and of the answer as much as the template writes again as it was.
+          assert.ok(keep >= (before.tokens?.prompt.length ?? Infinity) && keep <= base.length, `call ${start.seq}`);
           if (keep < base.length) assert.notEqual(tokens.prompt[keep], base[keep], `call ${start.seq}`);
           else whole += 1;
         }
@@ -131,12 +178,12 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           continue;
         }
         assert.ok(said.includes(reasoning));
-        const written = [...said.matchAll(/<tool_call>\n(.*?)\n<\/tool_call>/g)].map(([, text]) => parsed(text ?? ''));
+        const written = WELL_WRITTEN.test(said) ? [...said.matchAll(/<tool_call>\n(.*)\n<\/tool_call>/g)].map(([, text]) => parsed(text ?? '')) : [];
         if (written.length === 0 || written.includes(undefined)) continue; // malformed: engines make of it what they like
         assert.deepEqual(toolCallsOf(parts), written);
         compared += 1;
       }
-      assert.ok(compared >= 15, `${compared} well-formed calls`);
+      assert.ok(compared >= 15, `${compared} answers with well-formed calls`);
     });
   });
 
@@ -149,6 +196,48 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       assert.equal(end.status, 'truncated');
     }
     assert.equal(report.infrastructure, 0);
+  });
+
+  describe('with the workspace for GAIA', () => {
+    let gaia: GaiaBench;
+    before(() => { gaia = new GaiaBench(engine.url); });
+    after(() => gaia.close());
+
+    it('says that its replies may not be so long, and stops before anything is scored', async () => {
+      assert.equal((await gaia.init()).code, 0);
+      gaia.change({ tools: TOOLS });
+      const { code, stderr } = await gaia.run();
+      assert.equal(code, 3, stderr);
+      const why = /never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len/;
+      assert.match(stderr, why);
+      const rows = await gaia.rows();
+      assert.ok(rows.some(({ progress }) => why.test(progress.error_message ?? '')), 'the attempt that met it tells the same');
+      assert.ok(rows.every(({ progress }) => progress.status === 'infrastructure' || progress.status === 'cancelled'), JSON.stringify(rows));
+    });
+
+    it('says that prompt and tools fill its context, and what to change', async () => {
+      gaia.change({ maxTokens: 128 });
+      const { code, stderr, stdout } = await gaia.run();
+      assert.equal(code, 0, stderr);
+      const why = /too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the prompt .*fewer tools.*--max-model-len/;
+      assert.match(stderr, /12 attempts were cut short by a full context: /);
+      assert.match(stderr, why);
+      assert.match(stdout, /12 attempts: 0 passed, 12 failed, 12 truncated/);
+      for (const { progress } of await gaia.rows()) {
+        assert.equal(progress.error_class, 'context_overflow');
+        assert.match(progress.error_message ?? '', why);
+      }
+    });
+
+    it('comes to its end scored, with a report by level', async () => {
+      gaia.change({ tools: ['calculator'] });
+      const { code, stderr, stdout } = await gaia.run();
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^3 tasks, 12 attempts: \d+ passed, \d+ failed/);
+      assert.match(stdout, /^level +tasks +solved +passed +pass@1\n1 +1 +\d +\d\/4 .*\n2 +1 +\d +\d\/4 .*\n3 +1 +\d +\d\/4 /m);
+      const rows = await gaia.rows();
+      assert.equal(rows.filter(({ settles, progress }) => settles && typeof progress.passed === 'boolean').length, 12);
+    });
   });
 
   it('with more work than it takes: is asked less, then more again, and no attempt notices', async (test) => {
@@ -180,10 +269,16 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const first = seen.findIndex((one) => one.state === 'busy');
     assert.match(seen[first]?.text ?? '', /currently busy/);
     assert.ok(seen.some((one) => one.state === 'busy' && one.permits === 0));
-    const settled = seen.slice(first).filter((one) => one.state === 'ok').map((one) => one.permits);
-    const lowest = settled.indexOf(Math.min(...settled));
-    assert.ok(settled[lowest]! <= 16, `lowest ${settled[lowest]!}`);
-    assert.ok(Math.max(...settled.slice(lowest)) >= settled[lowest]! + 2, `grown to ${Math.max(...settled.slice(lowest))}`);
+    // The lowest of all may be where the batch ends, so it is the growth between two refusals that counts.
+    let [lowest, grown] = [Infinity, 0];
+    let start = Infinity;
+    for (const { state, permits } of seen.slice(first)) {
+      start = state === 'ok' ? Math.min(start, permits) : Infinity;
+      lowest = Math.min(lowest, start);
+      if (start <= A_HANDFUL) grown = Math.max(grown, permits - start);
+    }
+    assert.ok(lowest <= A_HANDFUL, `lowest ${lowest}`);
+    assert.ok(grown >= 2, `grown by ${grown}`);
     // The engine's own numbers.
     assert.ok(seen.some((one) => (one.running ?? 0) > 0 && (one.kv_cache ?? 0) > 0));
     assert.ok(seen.every((one) => (one.kv_cache ?? 0) <= 1 && (one.running === undefined) === (one.waiting === undefined)));
@@ -257,6 +352,11 @@ function everyAttemptOnce(rows: readonly RolloutRow[], trajectories: readonly Tr
   assert.equal(trajectories.length, attempts, 'no further tries');
   const errors = trajectories.flatMap((trajectory) => [trajectory.end.error, ...trajectory.calls.map((call) => call.end.data.error)]).filter((error) => error !== undefined && error.class !== 'limit');
   assert.deepEqual(errors, []);
+}
+
+function isObject(text: string): boolean {
+  const value = jsonOf(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A call as the model wrote it; undefined when it is not one. */

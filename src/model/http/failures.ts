@@ -9,7 +9,7 @@ export type Failure =
   | { readonly what: 'busy' | 'down'; readonly name: string; readonly text: string; readonly retryAfterMs?: number }
   /** What came cannot be understood: tried again a few times. */
   | { readonly what: 'unreadable'; readonly text: string }
-  | { readonly what: 'denied' | 'missing' | 'overflow' | 'no_tools' | 'refused'; readonly status: number; readonly text: string }
+  | { readonly what: 'denied' | 'missing' | 'overflow' | 'max_tokens' | 'no_tools' | 'refused'; readonly status: number; readonly text: string }
   /** Nothing that waiting would mend: a URL that is none, a certificate that is not trusted. */
   | { readonly what: 'unreachable'; readonly text: string };
 
@@ -26,22 +26,32 @@ export class AnswerError extends Error {
 
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
 const LENGTH = /maximum context length|context[ _](?:length|window)|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)/i;
+/** More than the model gives in any reply; what remains beside one call's input is told with the input's length. */
+const TOO_MANY = /greater than|too large|at most|exceed/i;
+/** Of a refusal that tells how long the model's context is. */
+const CONTEXT = /(?:context length (?:is|of)|max_model_len\D?) ?(\d+)/i;
 const TOOLS = /tool/i;
 const UNSUPPORTED = /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
 
-/** `toolsSent`: whether the refused request offered tools. `now` in ms since the epoch, for a Retry-After that is a date. */
-export function failureOf(thrown: unknown, toolsSent: boolean, now: number): Failure {
+/** What of a refused request tells what the refusal means. */
+export interface Asked {
+  readonly tools: readonly unknown[];
+  readonly sampling: { readonly max_tokens?: number };
+}
+
+/** `now` in ms since the epoch, for a Retry-After that is a date. */
+export function failureOf(thrown: unknown, asked: Asked, now: number): Failure {
   if (thrown instanceof AnswerError) return thrown.failure;
   if (thrown instanceof APIConnectionTimeoutError) return { what: 'down', name: 'timeout', text: 'it did not answer in time' };
   const cause = thrown instanceof APIConnectionError ? (thrown.cause ?? thrown) : thrown;
   if (!(cause instanceof EndpointRefusal)) return connectionFailure(cause);
-  return httpFailure({ status: cause.status, body: parsed(cause.body), retryAfter: cause.headers.get('retry-after') ?? undefined, toolsSent, now });
+  return httpFailure({ status: cause.status, body: parsed(cause.body), retryAfter: cause.headers.get('retry-after') ?? undefined, asked, now });
 }
 
 /** Of an error object within a stream, as vLLM sends it when the engine dies in mid-answer. */
-export function streamedFailure(error: unknown, toolsSent: boolean, now: number): Failure {
+export function streamedFailure(error: unknown, asked: Asked, now: number): Failure {
   const code = isJsonObject(error) && typeof error['code'] === 'number' ? error['code'] : 500;
-  return httpFailure({ status: code, body: error, retryAfter: undefined, toolsSent, now });
+  return httpFailure({ status: code, body: error, retryAfter: undefined, asked, now });
 }
 
 /** The `error` object of a JSON body, the whole of it where it has none, or the text itself. */
@@ -58,11 +68,11 @@ interface Refusal {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | undefined;
-  readonly toolsSent: boolean;
+  readonly asked: Asked;
   readonly now: number;
 }
 
-function httpFailure({ status, body, retryAfter, toolsSent, now }: Refusal): Failure {
+function httpFailure({ status, body, retryAfter, asked, now }: Refusal): Failure {
   const text = words(body) ?? `status ${status} without a word`;
   if (status === 429 || status === 503) {
     const wait = retryAfterMs(retryAfter, now);
@@ -76,10 +86,19 @@ function httpFailure({ status, body, retryAfter, toolsSent, now }: Refusal): Fai
   if (status === 404) return { what: 'missing', status, text };
   if (status === 400 || status === 413 || status === 422) {
     const { param, code } = isJsonObject(body) ? body : {};
-    if (param === 'input_tokens' || code === 'context_length_exceeded' || (param !== 'max_tokens' && LENGTH.test(text))) return { what: 'overflow', status, text };
-    if (toolsSent && TOOLS.test(text) && UNSUPPORTED.test(text)) return { what: 'no_tools', status, text };
+    if (param !== 'input_tokens' && tooManyTokens(param, text, asked.sampling.max_tokens)) return { what: 'max_tokens', status, text };
+    if (param === 'input_tokens' || code === 'context_length_exceeded' || LENGTH.test(text)) return { what: 'overflow', status, text };
+    if (asked.tools.length > 0 && TOOLS.test(text) && UNSUPPORTED.test(text)) return { what: 'no_tools', status, text };
   }
   return { what: 'refused', status, text };
+}
+
+/** Whether no call at all may ask for a reply of so many tokens, however short its messages are. */
+function tooManyTokens(param: unknown, text: string, wanted: number | undefined): boolean {
+  if (wanted === undefined) return false;
+  const context = Number(CONTEXT.exec(text)?.[1] ?? Number.NaN);
+  if (!Number.isNaN(context)) return wanted >= context;
+  return (param === 'max_tokens' || param === 'max_completion_tokens') && TOO_MANY.test(text);
 }
 
 /** The endpoint's own words: OpenAI's `{message}`, FastAPI's `{detail}`, or plain text. */

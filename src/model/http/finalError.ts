@@ -27,7 +27,12 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
       return new ClassedError('model_error', `${endpoint} has no ${models === undefined ? 'such address' : `model ${call.model}`} (404): ${sentence(failure.text)} ${mend}`);
     }
     case 'overflow':
-      return new ClassedError('context_overflow', `The messages are too long for ${call.model}: ${failure.text}`);
+      return new ClassedError('context_overflow', `The messages are too long for ${call.model}: ${sentence(failure.text)}`);
+    case 'max_tokens':
+      return new ClassedError(
+        'model_error',
+        `${endpoint} never gives as many tokens as model.sampling.max_tokens asks for (${failure.status}): ${sentence(failure.text)} Lower it, with room left for the messages, or let the model have a longer context (vLLM: --max-model-len).`,
+      );
     case 'no_tools':
       return new ClassedError(
         'model_error',

@@ -45,6 +45,10 @@ describe('what went wrong in a batch', () => {
     ]);
     assert.deepEqual(lines(['a', 'b', 'c', 'd', 'e'].map((task) => lost(task, task))).at(-2), '2 more were lost to infrastructure for 2 other reasons.');
   });
+  it('is one cause where only figures differ, and a full context is one that is told', () => {
+    const full = (task: string, tokens: number): RolloutRow => row(task, 1, 'ended', true, { status: 'truncated', passed: false, reward: 0, error_class: 'context_overflow', error_message: `The messages have ${tokens} tokens.` });
+    assert.deepEqual(lines([full('a', 2049), full('b', 3111), passed]), ['2 attempts were cut short by a full context: The messages have 2049 tokens.']);
+  });
   it('is not said twice, and a stopped batch is not to be tried again', () => {
     assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key', ['wrong key']), ['1 attempt was lost to infrastructure.']);
     assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key'), ['The batch was stopped: wrong key', '1 attempt was lost to infrastructure.']);

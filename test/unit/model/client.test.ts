@@ -245,8 +245,22 @@ describe('createModelClient: trouble', () => {
       const { reply } = await one((_, response) => refuse(response, 400, error));
       await assert.rejects(reply, { class: 'context_overflow' }, error.message);
     }
-    const { reply } = await one((_, response) => refuse(response, 400, { message: 'max_tokens=100000 cannot be greater than max_model_len=2048.', param: 'max_tokens' }));
-    await assert.rejects(reply, { class: 'model_error', message: /max_tokens=100000/ });
+    const { reply } = await one((_, response) => refuse(response, 400, { message: "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens (1900 in the messages, 200 in the completion)." }), { request: { sampling: { max_tokens: 200 } } });
+    await assert.rejects(reply, { class: 'context_overflow', message: /too long for m: .*2048 tokens/ });
+  });
+
+  it('says that no reply may be so long, and stops the batch: no call would pass', async () => {
+    for (const error of [
+      { message: 'max_tokens=8192 cannot be greater than max_model_len=2048. Please request fewer output tokens.', param: 'max_tokens' },
+      { message: "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 2048 tokens and your request has 11 input tokens (8192 > 2048 - 11)." },
+      { message: 'max_tokens is too large: 8192. This model supports at most 4096 completion tokens.', param: 'max_tokens' },
+    ]) {
+      const { reply, reports } = await one((_, response) => refuse(response, 400, error), { request: { sampling: { max_tokens: 8192 } } });
+      await assert.rejects(reply, { class: 'infrastructure', message: /model\.sampling\.max_tokens .*8192.*Lower it.*--max-model-len/ }, error.message);
+      assert.deepEqual(reports.map(({ what, text }) => [what, text?.includes('Lower it')]), [['missing', true]]);
+    }
+    const zero = await one((_, response) => refuse(response, 400, { message: 'max_tokens must be at least 1, got 0.', param: 'max_tokens' }), { request: { sampling: { max_tokens: 0 } } });
+    await assert.rejects(zero.reply, { class: 'model_error', message: /must be at least 1/ });
   });
 
   it('says what to do about a wrong key, a wrong model, a wrong address', async () => {

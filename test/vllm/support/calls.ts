@@ -32,6 +32,26 @@ export interface Trajectory {
   readonly end: EventData['rollout.end'];
 }
 
+/** One use of a tool: how the model wrote it, and what it heard. */
+export interface ToolUse {
+  readonly start: EventOf<'tool.start'>;
+  readonly end: EventOf<'tool.end'>;
+  readonly written: Extract<Part, { type: 'tool_call' }>;
+  readonly heard: EventData['message'];
+}
+
+/** All uses of tools of a rollout that has ended, in order. */
+export function toolUses(events: readonly TraceEvent[]): ToolUse[] {
+  const messages = events.filter((event) => event.kind === 'message').map(({ data }) => data);
+  return events.filter((event) => event.kind === 'tool.start').map((start) => {
+    const end = events.find((event): event is EventOf<'tool.end'> => event.kind === 'tool.end' && event.span === start.seq);
+    const written = messages.flatMap(({ parts }) => parts).find((part): part is ToolUse['written'] => part.type === 'tool_call' && part.id === start.data.call);
+    const heard = messages.find(({ m }) => m === end?.data.m);
+    if (end === undefined || written === undefined || heard === undefined) throw new Error(`the use of a tool at ${start.seq} is not recorded whole`);
+    return { start, end, written, heard };
+  });
+}
+
 /** Reads trajectories of one server; lists of tools are read once. */
 export class Trajectories {
   readonly #api: Api;

@@ -2,11 +2,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import net from 'node:net';
 import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { kitFolder } from '../../../src/build/system/kits.ts';
+import { freePort } from '../../support/freePort.ts';
 
 /** Small enough that a batch meets its end: 2,560 tokens of cache, 8 requests that may wait. */
 export const OPTIONS = ['--max-num-queued-reqs', '8', '--num-gpu-blocks-override', '80', '--block-size', '32'];
@@ -104,13 +104,4 @@ export class Engine {
     const said = answer.parse(JSON.parse(line.value));
     if ('failed' in said) throw new Error(said.failed);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, 'close');
-  return port;
 }
