@@ -55,7 +55,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     batch = await launch('anew');
     await story.batch.shown();
     const reached = await settledBeyond(0);
-    await story.code.reload();
+    await story.code.reload(batch);
     await story.batch.shown();
     await settledBeyond(reached);
     const row = await (await apiOf(story.code.server.store)).batch(batch);

@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { root } from '../../../src/build/bundles.ts';
-import { PAGE_VIEW_TYPE } from '../../../src/host/contributions/names.ts';
 import { launchBrowser } from '../../webview/support/browser.ts';
 import { CodeServer } from './codeServer.ts';
 import { until } from './poll.ts';
@@ -80,9 +79,9 @@ export class VsCode {
     }
   }
 
-  /** Loads the window again, as "Developer: Reload Window" does. `type`: of a panel that is open. */
-  async reload(type = PAGE_VIEW_TYPE): Promise<void> {
-    await until(() => this.page.evaluate(keptEditors, type), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
+  /** Loads the window again, as "Developer: Reload Window" does. `shown`: what the state of the panel that is to come back has of its own. */
+  async reload(shown: string): Promise<void> {
+    await until(() => this.page.evaluate(isKept, shown), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
     this.#leaving = true;
     await this.page.goto(this.server.url(this.#folder), { timeout: 60_000 });
     await this.workbench.ready();
@@ -113,8 +112,8 @@ export class VsCode {
   }
 }
 
-/** Runs in the page: whether the workbench has written down an editor of this type. */
-async function keptEditors(type: string): Promise<boolean> {
+/** Runs in the page: whether the workbench has written down an editor with this in its state, which is text within texts. */
+async function isKept(shown: string): Promise<boolean> {
   const read = <T>(request: IDBRequest<T>): Promise<T> => new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error ?? new Error('the store of the workbench cannot be read'));
@@ -125,7 +124,7 @@ async function keptEditors(type: string): Promise<boolean> {
     try {
       if (!database.objectStoreNames.contains('ItemTable')) continue;
       const state: unknown = await read(database.transaction('ItemTable').objectStore('ItemTable').get('memento/workbench.parts.editor'));
-      if (typeof state === 'string' && state.includes(type)) return true;
+      if (typeof state === 'string' && state.replaceAll('\\', '').includes(shown)) return true;
     } finally {
       database.close();
     }
