@@ -75,6 +75,7 @@ async function runSuite(name: string, files: readonly string[]): Promise<Count> 
     if (count.failed === 0) continue;
     console.log(`\nagain, alone: ${path.relative(root, file)}`);
     const again = (await runFiles(name, [file], 1)).get(file) ?? none();
+    if (again.failed === 0) console.log(`flaky: ${path.relative(root, file)} failed first and passed alone`);
     counts.set(file, again.failed === 0 ? { ...again, flaky: 1 } : again);
   }
   const total = none();
