@@ -54,7 +54,7 @@ try {
 function windows(): void {
   take('test/e2e/debug.test.ts', { 'debug-held': 'debug' });
   take('test/e2e/toolCalls.test.ts', { 'tools-peek': 'tools' });
-  take('test/e2e/authoring.test.ts', { 'authoring-try': 'try' });
+  take('test/e2e/authoring.test.ts', { 'authoring-try-world': 'try' });
   const cluster = startCluster();
   if (typeof cluster === 'string') {
     console.log(`Without the pictures of a cluster: ${cluster}`);
