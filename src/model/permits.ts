@@ -100,9 +100,10 @@ export class PermitGate {
   }
 
   /** The endpoints that calls may go to are others now; what is known of those that are gone is forgotten. */
-  moved(gone: readonly string[]): void {
-    for (const endpoint of gone) {
-      clearTimeout(this.#states.get(endpoint)?.timer);
+  moved(gone: (endpoint: string) => boolean): void {
+    for (const [endpoint, state] of this.#states) {
+      if (!gone(endpoint)) continue;
+      clearTimeout(state.timer);
       this.#states.delete(endpoint);
     }
     this.#serveAll();

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { errorText } from '../common/errors.ts';
 import type { StudioError } from '../common/errors.ts';
 import { ModelConnections } from '../model/connections.ts';
+import { isDemo } from '../model/endpoint.ts';
 import { PermitGate } from '../model/permits.ts';
 import { Replicas } from '../model/replicas.ts';
 import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
@@ -103,6 +104,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     onDrained: () => ended.resolve({ why: 'drained' }),
     onDrain: () => ended.resolve({ why: 'stopped' }),
   });
+  let welcomed: string | undefined;
   const session: Session = new Session(
     { address, token: config.token, worker: config.worker, slots: config.slots, giveUpSeconds: config.reconnect_seconds, fenceSeconds: config.fence_seconds, frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker) },
     {
@@ -111,6 +113,9 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       skew: () => clock.skew(),
       welcome: (frame, tripMs) => {
         clock.welcome(frame.clock, tripMs);
+        // A server that was started anew brings its demo model: no call waits as if that were away still.
+        if (welcomed !== undefined && welcomed !== address.origin) gate.moved(isDemo);
+        welcomed = address.origin;
         pool.welcome(frame);
       },
       frame: (frame) => {

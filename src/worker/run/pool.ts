@@ -101,7 +101,7 @@ export class RolloutPool {
         const { gate, replicas } = this.#options.parts;
         const gone = replicas.set(frame.replicas ?? {});
         gate.setPermits(frame.permits);
-        if (gone !== undefined) gate.moved(gone);
+        if (gone !== undefined) gate.moved((endpoint) => gone.includes(endpoint));
       }
     }
   }
