@@ -15,7 +15,7 @@ import type { Replica } from '../../src/server/pressure/replicas.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
-import { answerText, fakeEndpoint, refuse, type FakeEndpoint } from '../support/endpoint.ts';
+import { answerText, callsOf, fakeEndpoint, namesAt, refuse, type FakeEndpoint } from '../support/endpoint.ts';
 import { plainSubmission } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -69,8 +69,8 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
   const batch = newId('b');
   const task = (id: string): TaskRecord => ({ id, question: '?', answer: 'yes', meta: {} });
-  const tasks = (round: number): TaskRecord[] => Array.from({ length: TASKS }, (_, index) => task(`round ${round}, task ${index}`));
-  await api.createBatch({ batch, submission: sha, open: true, tasks: tasks(0) });
+  const tasks = (round: number, among: FakeEndpoint[]): TaskRecord[] => namesAt(among, `round ${round}, task `, TASKS / among.length).map(task);
+  await api.createBatch({ batch, submission: sha, open: true, tasks: tasks(0, [a, b, c]) });
   const { token } = JSON.parse(await fetched(`/v1/batches/${batch}/worker_token`, 'POST')) as { token: string };
   const worker = stack.use(new TestWorker({ server: url, token, batch, worker: 'by-hand', slots: 64, work: path.join(folder, 'work') }));
 
@@ -101,16 +101,16 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
 
   await until('all are answered', passed(2 * TASKS));
   await assertAffinity(0, [a, b, c]);
-  for (const each of [a, b, c]) assert.ok(each.seen.length > 0, 'each has its share');
+  for (const each of [a, b, c]) assert.equal(callsOf(each), (2 * TASKS) / 3, 'each has its share');
   assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-b': 'ok some', 'pod-c': 'ok some' });
   assert.match(await fetched('/metrics'), new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`));
 
   // One goes in the middle of its calls: they are made at the others, and only they move.
   hangs = true;
-  const before = b.seen.length;
-  await api.appendTasks(batch, TASKS, tasks(1));
-  const ofB = tasks(1).filter(({ id }) => byAffinity([a.url, b.url, c.url], id)[0] === b.url).length * 2;
-  await until('it has its calls, the others theirs', async () => b.seen.length === before + ofB && (await passed(4 * TASKS - ofB)()));
+  const before = callsOf(b);
+  await api.appendTasks(batch, TASKS, tasks(1, [a, b, c]));
+  const ofB = (2 * TASKS) / 3;
+  await until('it has its calls, the others theirs', async () => callsOf(b) === before + ofB && (await passed(4 * TASKS - ofB)()));
   tell?.(replicas([a, c]));
   await b[Symbol.asyncDispose]();
   await until('its calls were answered elsewhere', passed(4 * TASKS));
@@ -120,20 +120,20 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   // Another comes, and takes its share at once.
   tell?.(replicas([a, c, d]));
   let all = 2 * TASKS;
-  for (let probe = 0; d.seen.length === 0; probe++) {
+  for (let probe = 0; callsOf(d) === 0; probe++) {
     // The worker hears of it in its own time.
     const id = `probe ${probe}`;
     if (byAffinity([a, c, d].map((each) => each.url), id)[0] !== d.url) continue;
     await api.appendTasks(batch, all, [task(id)]);
     await until('the probe is answered', passed(2 * ++all));
   }
-  await api.appendTasks(batch, all, tasks(2));
+  await api.appendTasks(batch, all, tasks(2, [a, c, d]));
   await until('all are answered', passed(2 * (all += TASKS)));
   await assertAffinity(2, [a, c, d]);
 
   // One that refuses has no permits for a while; the others keep theirs.
   refuses = true;
-  await api.appendTasks(batch, all, tasks(3));
+  await api.appendTasks(batch, all, tasks(3, [a, c, d]));
   await until('it is known to be busy', async () => (await shown())['pod-d'] === 'busy none');
   assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-c': 'ok some', 'pod-d': 'busy none' });
   await until('all are answered', passed(2 * (all + TASKS)));

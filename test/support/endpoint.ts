@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '../../src/common/json.ts';
+import { byAffinity } from '../../src/model/endpoint.ts';
 
 export interface SeenRequest {
   readonly path: string;
@@ -43,6 +44,18 @@ export async function fakeEndpoint(script: Script, port = 0): Promise<FakeEndpoi
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Calls of a model that it has seen: the server asks for its metrics too. */
+export function callsOf({ seen }: FakeEndpoint): number {
+  return seen.filter(({ path }) => path.endsWith('/chat/completions')).length;
+}
+
+/** `count` names, of tasks say, for each of the endpoints: which one a name belongs to follows from the ports of all. */
+export function namesAt(endpoints: readonly FakeEndpoint[], prefix: string, count: number): string[] {
+  const urls = endpoints.map(({ url }) => url);
+  const names = Array.from({ length: 1_000 }, (_, index) => `${prefix}${index}`);
+  return urls.flatMap((url) => names.filter((name) => byAffinity(urls, name)[0] === url).slice(0, count));
 }
 
 export interface ChunkParts {
