@@ -18,22 +18,30 @@ export async function inspected<T>(target: { readonly run: unknown }, call: () =
   // Few threads are ever debugged: the others start without it.
   const inspector = process.getBuiltinModule('node:inspector');
   inspector.open(0, '127.0.0.1');
-  let breaking: Session | undefined;
+  const session = new inspector.Session();
+  session.connect();
   try {
-    told.opened(inspector.url() ?? '');
+    whenItWaits(session, () => { told.opened(inspector.url() ?? ''); });
     inspector.waitForDebugger();
     told.attached();
-    breaking = breakAt(target.run, new inspector.Session());
+    breakAt(target.run, session);
     return await call();
   } finally {
     inspector.close(); // before any more of the user's code runs: who steps out of the call is done
-    breaking?.disconnect();
+    session.disconnect();
   }
 }
 
+/** A debugger that lets a thread go on which does not wait yet is not heard: the thread would wait all the same. */
+function whenItWaits(session: Session, waits: () => void): void {
+  session.once('NodeRuntime.waitingForDebugger', waits);
+  session.post('NodeRuntime.enable', (error) => {
+    if (error !== null) waits(); // a Node that has no such event
+  });
+}
+
 /** Every debugger that is there pauses where the function is called next. Nothing pauses while there is none. */
-function breakAt(target: unknown, session: Session): Session {
-  session.connect();
+function breakAt(target: unknown, session: Session): void {
   // A step skips only what all debuggers skip, so this one leaves with the first stop.
   session.on('Debugger.paused', () => { session.post('Debugger.disable'); });
   session.post('Debugger.enable');
@@ -43,5 +51,4 @@ function breakAt(target: unknown, session: Session): Session {
     if (objectId !== undefined) session.post('Debugger.setBreakpointOnFunctionCall', { objectId });
   });
   Reflect.deleteProperty(globalThis, TARGET);
-  return session;
 }
