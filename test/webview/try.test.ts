@@ -67,6 +67,15 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
   const hidden = (page: Page): Promise<{ readonly lines: number; readonly page: number }> => printed(page).evaluate((box) => ({
     lines: Math.round(box.scrollHeight - box.scrollTop - box.clientHeight), page: Math.max(0, Math.round(box.getBoundingClientRect().bottom - window.innerHeight)),
   }));
+  /** Waits until the last line is so far from the end of what is seen, in pixels. */
+  const scrolled = async (page: Page, from: number, below: number): Promise<void> => {
+    await page.waitForFunction(([least, most]) => {
+      const box = document.querySelector('.try-printed');
+      const rest = box === null ? NaN : box.scrollHeight - box.scrollTop - box.clientHeight;
+      return rest >= least && rest < most;
+    }, [from, below] as const);
+    await frame(page);
+  };
   const IN_SIGHT = { lines: 0, page: 0 };
 
   for (const [name, width] of [['beside the form', 1100], ['under a form that fills the window', 400]] as const) {
@@ -86,20 +95,12 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     await print(page, 1, 80);
     await printed(page).hover();
     await page.mouse.wheel(0, -400);
-    await page.waitForFunction(() => {
-      const box = document.querySelector('.try-printed');
-      return box !== null && box.scrollHeight - box.scrollTop - box.clientHeight >= 300;
-    });
-    await frame(page);
+    await scrolled(page, 300, Infinity);
     const top = await printed(page).evaluate((box) => box.scrollTop);
     await print(page, 81, 90);
     assert.equal(await printed(page).evaluate((box) => box.scrollTop), top);
     await page.mouse.wheel(0, 10_000);
-    await page.waitForFunction(() => {
-      const box = document.querySelector('.try-printed');
-      return box !== null && box.scrollHeight - box.scrollTop - box.clientHeight < 2;
-    });
-    await frame(page);
+    await scrolled(page, -Infinity, 2);
     await print(page, 91, 120);
     assert.deepEqual(await hidden(page), IN_SIGHT);
     await page.close();
